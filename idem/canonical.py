@@ -1,0 +1,172 @@
+"""Canonical JSON: one text for every way to write the same value, and its SHA-256.
+
+| these are the same | these are not |
+|---|---|
+| 1, 1.0, 1e0, Decimal("1.00"), -0.0 and 0 | 1 and "1"; 1 and true |
+| members of an object in any order; integer and text member names (1 and "1") | an absent member and a null one |
+| a tuple and a list; a set in any order | a set and a list; two lists in another order |
+| composed and decomposed text (NFC) | letters in another case; text with other white space |
+| a datetime, date or time and its ISO 8601 text; one instant in two time zones | a naive datetime and an aware one |
+| a UUID and its lower-case text; an Enum member and its value; a dataclass and the object of its fields | bytes and any text |
+
+Not a number, infinity, and member names that meet after normalisation have no canonical text: they are refused. The rules
+have a version, and every hash names it, so that hashes of different rules are never compared.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
+from enum import Enum
+from unicodedata import normalize
+from uuid import UUID
+
+from idem.errors import MalformedDelivery
+
+HASH_VERSION = "v1"
+DIGITS_MAX = 400  # a double has at most 309 digits before its point; longer decimals are mistakes or attacks
+
+# Text that the fast path must not decide: a non-ASCII character (NFC may change it), what looks like a number with a
+# fraction or exponent, and a member name that may have been a number (the encoder sorts those as numbers, not as text).
+# A match inside a string only costs time: the slow path gives the same text.
+_UNDECIDED = re.compile(r'\\u|[\[,:]-?\d+[.eE]|^-?\d+[.eE]|NaN|Infinity|[{,]"(?:-?\d[^"]*|true|false|null)":')
+
+
+def request_hash(value: object) -> str:
+    """The hash of a canonical value, as `v1:<64 hex digits>`."""
+    return f"{HASH_VERSION}:{digest(value)}"
+
+
+def digest(value: object) -> str:
+    """SHA-256 over the canonical text of `value`: 64 hex digits. Raises MalformedDelivery for what has no such text."""
+    return hashlib.sha256(canonical(value)).hexdigest()
+
+
+def canonical(value: object) -> bytes:
+    """The canonical text of `value`, as bytes.
+
+    Most payloads hold only text in ASCII, integers, booleans and null: for them the C encoder's sorted output is already
+    canonical. Anything else is walked.
+    """
+    try:
+        quick = _QUICK.encode(value)
+        if not _UNDECIDED.search(quick):
+            return quick.encode("ascii")
+    except (_NotPlainJson, TypeError, ValueError, RecursionError):
+        pass  # not a swallowed fault: the walk below accepts it or says what is wrong with it
+    try:
+        return _walk(value).encode("ascii")
+    except RecursionError:
+        raise MalformedDelivery(
+            "the value is nested too deeply to be hashed: hash chosen fields of it instead"
+        ) from None
+
+
+class _NotPlainJson(Exception):
+    """The C encoder met a value that is not JSON's own."""
+
+
+def _refuse(_value: object) -> object:
+    raise _NotPlainJson
+
+
+_QUICK = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=_refuse)
+_text = json.JSONEncoder().encode
+
+
+def _walk(value: object) -> str:
+    """The canonical text of one value and all below it, in ASCII."""
+    match value:
+        case None:
+            return "null"
+        case Enum():
+            return _walk(value.value)
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return _string(value)
+        case int() | float() | Decimal():
+            return _number(value)
+        case Mapping():
+            return _members(value)
+        case list() | tuple():
+            return f"[{','.join(_walk(one) for one in value)}]"
+        case set() | frozenset():
+            return f"set[{','.join(sorted(_walk(one) for one in value))}]"
+        case bytes() | bytearray() | memoryview():
+            return f'bytes"{base64.b64encode(value).decode("ascii")}"'
+        case datetime():
+            return _string((value.astimezone(UTC) if value.tzinfo else value).isoformat())
+        case date() | time():
+            return _string(value.isoformat())
+        case UUID():
+            return _string(str(value))
+        case _ if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            return _members({field.name: getattr(value, field.name) for field in dataclasses.fields(value)})
+        case _:
+            raise MalformedDelivery(
+                f"a {type(value).__name__} has no canonical form: pass JSON values, or choose fields to hash"
+            )
+
+
+def _string(value: str) -> str:
+    return _text(normalize("NFC", str(value)))
+
+
+def _members(value: Mapping[object, object]) -> str:
+    names: dict[str, object] = {}
+    for name, member in value.items():
+        shown = normalize("NFC", _member_name(name))
+        if shown in names:
+            raise MalformedDelivery(f"two members of an object have the same name {shown!r}: which one is meant?")
+        names[shown] = member
+    return f"{{{','.join(f'{_text(name)}:{_walk(names[name])}' for name in sorted(names))}}}"
+
+
+def _member_name(name: object) -> str:
+    if isinstance(name, Enum):
+        return _member_name(name.value)
+    if isinstance(name, str):
+        return str(name)
+    if name is None or isinstance(name, bool | int | float):
+        return _walk(name) if not isinstance(name, float) else json.dumps(name)
+    raise MalformedDelivery(f"a member name must be text or a number, not {type(name).__name__}")
+
+
+def _number(value: int | float | Decimal) -> str:
+    """Plain decimal digits, without exponent, trailing zeros or a minus before zero."""
+    try:
+        exact = (
+            value
+            if isinstance(value, Decimal)
+            else Decimal(int(value) if isinstance(value, int) else repr(float(value)))
+        )
+    except ValueError:
+        raise MalformedDelivery("a number is too long to be hashed") from None
+    if not exact.is_finite():
+        raise MalformedDelivery(f"{value} is not a number that JSON can hold")
+    if exact.is_zero():
+        return "0"
+    sign, digits, power = exact.as_tuple()
+    exponent = int(power)  # not one of the letters for special values: it is finite
+    written = "".join(map(str, digits)).lstrip("0")
+    stripped = written.rstrip("0")
+    exponent += len(written) - len(stripped)
+    if len(stripped) + abs(exponent) > DIGITS_MAX and not isinstance(value, int):
+        raise MalformedDelivery(f"a number with an exponent of {exponent} is too long to be hashed")
+    minus = "-" if sign else ""
+    if exponent >= 0:
+        return minus + stripped + "0" * exponent
+    padded = stripped.rjust(1 - exponent, "0")
+    return f"{minus}{padded[:exponent]}.{padded[exponent:]}"
+
+
+def combined(values: Iterable[object]) -> str:
+    """The digest of several values, in order: never equal to that of their concatenation."""
+    return digest(list(values))

@@ -1,0 +1,119 @@
+"""What goes in and what comes out: a source turns an event into deliveries, and their outcomes into Lambda's answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from idem.errors import IdemError, InputRefused
+from idem.record import Key
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivery:
+    """One arrival of one message.
+
+    id: of the message or request. event_id: of the event in it, given by its producer. scope: the account or endpoint that
+    event ids are unique in. payload: the parsed content. body: the raw content. headers: HTTP headers or message attributes,
+    names in lower case. group: deliveries of one group are worked on in order. handle: what the source needs to answer it.
+    receive_count: which arrival this is, as far as the source knows.
+    """
+
+    id: str
+    payload: Any
+    body: bytes = b""
+    event_id: str | None = None
+    scope: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    group: str | None = None
+    handle: str | None = None
+    receive_count: int = 1
+    origin: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unreadable:
+    """A delivery that could not be read. It still has to be answered, so it keeps what the source needs for that."""
+
+    id: str
+    error: InputRefused
+    group: str | None = None
+    handle: str | None = None
+    receive_count: int = 1
+
+
+Arrival = Delivery | Unreadable
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The work is done and recorded; `result` is the same for the first run and for every replay."""
+
+    result: Any
+    replayed: bool
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Busy:
+    """Another attempt holds the key until `until` (epoch ms)."""
+
+    until: int
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """The work failed, or its outcome is not known; a later delivery runs it again."""
+
+    error: Exception
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """The delivery cannot succeed. `recorded`: the table knows, so later deliveries do not run the work."""
+
+    error: Exception
+    recorded: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Unavailable:
+    """The table gave no answer. `ran`: the work had run when it happened, so its outcome is unrecorded."""
+
+    error: IdemError
+    ran: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NotStarted:
+    """Nothing was done, to keep the order of a group or because the time was too short."""
+
+    reason: str
+
+
+Outcome = Done | Busy | Retry | Rejected | Unavailable | NotStarted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How one arrival ended: what a source answers and what an observer counts. Times are epoch ms."""
+
+    operation: str
+    arrival: Arrival
+    outcome: Outcome
+    key: Key | None
+    started: int
+    ended: int
+
+
+class Source(Protocol):
+    """One kind of event."""
+
+    def read(self, event: Any, now_ms: int) -> Sequence[Arrival]:
+        """The deliveries of an event. Raises WrongEvent if it is not one of this source's kind."""
+        ...
+
+    def reply(self, endings: Sequence[Ending], now_ms: int) -> Any:
+        """Lambda's answer, from one ending for each arrival, in the order that `read` gave."""
+        ...

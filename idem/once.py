@@ -1,0 +1,118 @@
+"""The same for plain functions: a decorator. A call is a delivery whose payload is its arguments, bound by signature."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, Generic, ParamSpec, TypeVar, cast
+
+from idem.canonical import request_hash
+from idem.clock import Clock, SystemClock, new_token
+from idem.delivery import Busy, Delivery, Done, NotStarted, Outcome, Rejected, Retry, Unavailable
+from idem.errors import ConfigurationError, InProgress
+from idem.flow import Flow, refusal
+from idem.keys import KeyRule, check_operation, make_key
+from idem.policy import Policy
+from idem.record import Answer, Claim, Held, Key
+from idem.store import Store
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Once(Generic[P, R]):
+    """A function that runs once for each key. Made by `once`.
+
+    A call returns the result of the first run. It raises the work's own error when the work fails, and StoredFailure,
+    InProgress, RequestMismatch, UnsettledWork or StoreUnavailable when the work is not run.
+    """
+
+    def __init__(
+        self, function: Callable[P, R], flow: Flow, key: KeyRule, check: KeyRule | None, claim_as: str | None
+    ) -> None:
+        functools.update_wrapper(self, function)
+        self._function = function
+        self._flow = flow
+        self._key = key
+        self._check = check
+        self._claim_as = claim_as
+        self._signature = inspect.signature(function)
+        if claim_as is not None and claim_as not in self._signature.parameters:
+            raise ConfigurationError(f"{function.__qualname__} has no parameter {claim_as!r} to hand the claim to")
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        return self._call(None, args, kwargs)
+
+    def within(self, context: Any) -> Callable[P, R]:
+        """The function under the lease of a Lambda invocation: a crash then blocks the key only until its end."""
+
+        def call(*args: P.args, **kwargs: P.kwargs) -> R:
+            ends_at = self._flow.clock.now_ms() + int(context.get_remaining_time_in_millis())
+            return self._call(ends_at, args, kwargs)
+
+        return call
+
+    def key_of(self, *args: P.args, **kwargs: P.kwargs) -> Key:
+        """The key of a call with these arguments."""
+        return make_key(self._flow.operation, self._key(self._delivery(args, kwargs)))
+
+    def _delivery(self, args: Any, kwargs: Any) -> Delivery:
+        hidden = {self._claim_as: None} if self._claim_as else {}
+        bound = self._signature.bind(*args, **{**kwargs, **hidden})
+        bound.apply_defaults()
+        payload = {name: value for name, value in bound.arguments.items() if name not in hidden}
+        return Delivery(id=self._flow.operation, payload=payload, origin={"function": self._function.__qualname__})
+
+    def _call(self, ends_at: int | None, args: Any, kwargs: Any) -> R:
+        delivery = self._delivery(args, kwargs)
+        key = make_key(self._flow.operation, self._key(delivery))
+        checked = request_hash(self._check(delivery)) if self._check else None
+        answer = self._flow.claim(key, ends_at=ends_at, request_hash=checked, origin=delivery.origin)
+        if not isinstance(answer, Claim):
+            return cast("R", self._value(refusal(answer), answer))
+        if self._claim_as:
+            kwargs = {**kwargs, self._claim_as: answer}
+        try:
+            value = self._function(*args, **kwargs)
+        except Exception as error:
+            self._flow.record_error(answer, error)
+            raise
+        return cast("R", self._value(self._flow.record(answer, value), answer))
+
+    def __get__(self, instance: object, _owner: type | None = None) -> Any:
+        return self if instance is None else functools.partial(cast("Any", self), instance)
+
+    @staticmethod
+    def _value(outcome: Outcome, answer: Answer) -> Any:
+        match outcome:
+            case Done(result, _, _):
+                return result
+            case Busy(until) if isinstance(answer, Held):
+                raise InProgress(answer.record, until)
+            case Retry(error) | Rejected(error, _) | Unavailable(error, _):
+                raise error
+            case Busy() | NotStarted():
+                raise AssertionError(f"a function call cannot end as {outcome!r}")
+
+
+def once(
+    *,
+    operation: str,
+    key: KeyRule,
+    store: Store,
+    policy: Policy,
+    check: KeyRule | None = None,
+    claim_as: str | None = None,
+    clock: Clock | None = None,
+    token: Callable[[], str] = new_token,
+) -> Callable[[Callable[P, R]], Once[P, R]]:
+    """Make a function run once for each key.
+
+    Key and check rules see the arguments by name, however they were passed: `key=keys.field("invoice_id")`.
+    claim_as: the parameter that receives the Claim, for work that passes its key or attempt on.
+    """
+    flow = Flow(
+        operation=check_operation(operation), store=store, policy=policy, clock=clock or SystemClock(), token=token
+    )
+    return lambda function: Once(function, flow, key, check, claim_as)

@@ -1,0 +1,112 @@
+"""What a consumer promises about its work: how long it remembers, what a failure means, and what happens in between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import Enum
+from typing import Final
+
+from idem.errors import ConfigurationError
+
+
+class Retention:
+    """How long a record is kept: longer than the longest way back that a duplicate can take.
+
+    SYNC_API   1 hour: a client that retries does so within minutes.
+    QUEUE      29 days: 14 days in the queue, 14 more in the dead-letter queue, and a day to redrive it.
+    WEBHOOK    35 days: providers let people resend events by hand for up to 30 days.
+    FINANCIAL  400 days: a year's books, and the month in which they are closed.
+    FOREVER    no end: a signup bonus, a one-time award.
+    """
+
+    SYNC_API: Final = timedelta(hours=1)
+    QUEUE: Final = timedelta(days=29)
+    WEBHOOK: Final = timedelta(days=35)
+    FINANCIAL: Final = timedelta(days=400)
+    FOREVER: Final = None
+
+
+class Kind(Enum):
+    """What an error of the work means for its record."""
+
+    TRANSIENT = "transient"  # stored as reclaimable: the next delivery tries again
+    PERMANENT = "permanent"  # stored: every later delivery gets the same error, and the work does not run
+    FORGET = "forget"  # not stored: the key is as if it had never been claimed
+
+
+class Lapsed(Enum):
+    """What to do with an attempt whose lease lapsed before it recorded an outcome."""
+
+    TAKE_OVER = "take_over"  # run the work again
+    HOLD = "hold"  # a person decides: for effects that must not be made twice and cannot be looked up
+
+
+Errors = tuple[type[Exception], ...]
+
+DEFAULT_LEASE = timedelta(minutes=15)  # without a Lambda context nothing says when an attempt ends: longer than most do
+LEASE_MARGIN = timedelta(seconds=1)  # a write sent in an invocation's last moment may land after it
+SKEW_MARGIN = timedelta(seconds=2)  # hosts with a time service differ by milliseconds; this is far above
+RESULT_BYTES_MAX = 4096  # a refused claim is billed by the stored item's size, one write unit per KB
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """The rules of one consumer. Checked when it is built; raises ConfigurationError.
+
+    retention: how long after its outcome a key answers for the work; None is for ever.
+    transient, permanent, forget: error types of each kind; the nearest class in the error's own order wins.
+    classify: asked first; may return None to leave the decision to the types. otherwise: the kind of all other errors.
+    attempts_max: how many times the work is started before a reclaimable failure becomes final, None for no limit.
+    wait: how long a duplicate waits for an attempt in flight before it is told to come back; zero tells it at once.
+    lapsed: what a lapsed lease means. lease: used when there is no Lambda context to say how long an attempt can last.
+    lease_margin, skew_margin: see the constants. result_bytes_max: larger results are not kept, and a replay says so.
+    """
+
+    retention: timedelta | None
+    transient: Errors = ()
+    permanent: Errors = ()
+    forget: Errors = ()
+    classify: Callable[[Exception], Kind | None] | None = None
+    otherwise: Kind = Kind.TRANSIENT
+    attempts_max: int | None = None
+    wait: timedelta = timedelta(0)
+    lapsed: Lapsed = Lapsed.TAKE_OVER
+    lease: timedelta = DEFAULT_LEASE
+    lease_margin: timedelta = LEASE_MARGIN
+    skew_margin: timedelta = SKEW_MARGIN
+    result_bytes_max: int = RESULT_BYTES_MAX
+
+    def __post_init__(self) -> None:
+        listed = [error for group in (self.transient, self.permanent, self.forget) for error in group]
+        if twice := {error.__name__ for error in listed if listed.count(error) > 1}:
+            raise ConfigurationError(
+                f"{', '.join(sorted(twice))}: listed under two kinds; an error type can have only one"
+            )
+        if self.attempts_max is not None and self.attempts_max < 1:
+            raise ConfigurationError(
+                f"attempts_max is {self.attempts_max}: it must be at least 1, or None for no limit"
+            )
+        if self.lease <= timedelta(0) or self.wait < timedelta(0) or self.lease_margin < timedelta(0):
+            raise ConfigurationError("lease must be above zero, and wait and lease_margin not below it")
+        if self.skew_margin < timedelta(0):
+            raise ConfigurationError("skew_margin must not be below zero")
+        if self.retention is not None and self.retention < self.lease:
+            raise ConfigurationError(
+                f"retention ({self.retention}) is shorter than the lease ({self.lease}): the record would expire while the"
+                " work runs; lengthen the retention or shorten the lease"
+            )
+
+    def kind_of(self, error: Exception) -> Kind:
+        """What `error` means: the function's answer, then the nearest listed class, then `otherwise`."""
+        if self.classify and (answer := self.classify(error)):
+            return answer
+        for candidate in type(error).__mro__:
+            for kind, listed in self._lists():
+                if candidate in listed:
+                    return kind
+        return self.otherwise
+
+    def _lists(self) -> tuple[tuple[Kind, Errors], ...]:
+        return (Kind.TRANSIENT, self.transient), (Kind.PERMANENT, self.permanent), (Kind.FORGET, self.forget)
