@@ -1,29 +1,31 @@
-"""A consumer: event -> deliveries -> key -> claim -> work -> record -> outcomes -> Lambda's answer."""
+"""A consumer: event -> deliveries -> keys -> claims -> work -> records -> outcomes -> Lambda's answer.
+
+How deliveries are claimed, run and recorded is in `batch.py`; the steps around one piece of work are in `flow.py`.
+"""
 
 from __future__ import annotations
 
+import inspect
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
+from idem.batch import Batch, Result, Task
 from idem.canonical import request_hash
 from idem.clock import Clock, SystemClock, new_token
 from idem.delivery import (
     Arrival,
     Delivery,
-    Done,
     Ending,
-    NotStarted,
-    Outcome,
     Rejected,
     Source,
     Unavailable,
     Unreadable,
 )
-from idem.errors import CorruptRecord, InputRefused, MissingKeyPart, StoreUnavailable
-from idem.flow import Flow, refusal
+from idem.errors import ConfigurationError, InputRefused, MissingKeyPart
+from idem.flow import Flow
 from idem.keys import KeyRule, check_operation, make_key
 from idem.policy import Policy
 from idem.record import Claim, Key
@@ -34,6 +36,7 @@ RESERVE = timedelta(
 )  # work that starts later than this before the invocation's end could not be recorded
 
 Work = Callable[[Delivery, Claim], Any]
+Plan = Callable[[Delivery], Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +46,10 @@ class Consumer:
     operation: the name of the kind of work; part of every key, so it outlives any renaming of code.
     source: what reads the event and answers it. key: which deliveries are the same work. store: where records are kept.
     work: called with the delivery and the claim; what it returns is the result, or a Commit to write in one transaction.
+    plan: instead of work, for effects that are only DynamoDB writes: called with the delivery, without a claim, and returns the
+    Commit. One request does it all. It must have no effect of its own, because it may be called for a duplicate.
+    concurrency: how many deliveries of a batch are worked on at once, in threads, or as tasks if the work is a coroutine
+    function; never two of one ordered group.
     check: what of the payload must be equal whenever the key is; a difference is refused.
     observe: told how each delivery ended. reserve: no work is started later than this before the invocation's end.
     """
@@ -50,17 +57,23 @@ class Consumer:
     operation: str
     source: Source
     key: KeyRule
-    work: Work
     policy: Policy
     store: Store
+    work: Work | None = None
+    plan: Plan | None = None
     check: Callable[[Delivery], object] | None = None
     observe: Callable[[Ending], None] | None = None
     reserve: timedelta = RESERVE
+    concurrency: int = 1
     clock: Clock = field(default_factory=SystemClock)
     token: Callable[[], str] = new_token
 
     def __post_init__(self) -> None:
         check_operation(self.operation)
+        if (self.work is None) == (self.plan is None):
+            raise ConfigurationError(f"{self.operation}: give either work or plan, and not both")
+        if self.concurrency < 1:
+            raise ConfigurationError(f"{self.operation}: concurrency is {self.concurrency}, it must be at least 1")
 
     def __call__(self, event: Any, context: Any = None) -> Any:
         """Lambda's entry. Raises WrongEvent for an event that is not this source's."""
@@ -69,61 +82,79 @@ class Consumer:
         return self.source.reply(self._run_all(arrivals, ends_at), self.clock.now_ms())
 
     def _run_all(self, arrivals: Sequence[Arrival], ends_at: int | None) -> list[Ending]:
-        """One ending for each arrival, in order. A group stops at its first failure; a key runs once in a batch."""
-        stopped: set[str] = set()
-        seen: dict[tuple[Key, str | None], Outcome] = {}
-        endings: list[Ending] = []
-        for arrival in arrivals:
-            started = self.clock.now_ms()
-            reason = self._not_started(arrival, ends_at, stopped)
-            key, outcome = (None, reason) if reason else self._run_one(arrival, ends_at, seen)
-            if arrival.group is not None and not isinstance(outcome, Done):
-                stopped.add(arrival.group)
-            ending = Ending(
-                operation=self.operation,
-                arrival=arrival,
-                outcome=outcome,
-                key=key,
-                started=started,
-                ended=self.clock.now_ms(),
-            )
+        """One ending for each arrival, in order."""
+        tasks = self._tasks(arrivals, ends_at)
+        batch = Batch(self._flow(), plans=self.plan is not None, ends_at=ends_at, reserve=self.reserve)
+        if self._is_async():
+            import asyncio  # noqa: PLC0415 - importing it takes longer than most consumers' whole start
+
+            asyncio.run(batch.work_async(tasks, self._await, self.concurrency))
+        else:
+            batch.work(tasks, self._call, self.concurrency)
+        endings = [self._ending(task) for task in tasks]
+        for ending in endings:
             self._tell(ending)
-            endings.append(ending)
         return endings
 
-    def _not_started(self, arrival: Arrival, ends_at: int | None, stopped: set[str]) -> NotStarted | None:
-        if arrival.group is not None and arrival.group in stopped:
-            return NotStarted(f"an earlier message of group {arrival.group!r} was not done")
-        if ends_at is not None and self.clock.now_ms() + self.reserve.total_seconds() * 1000 > ends_at:
-            return NotStarted("the invocation ends too soon to start it")
-        return None
+    def _tasks(self, arrivals: Sequence[Arrival], ends_at: int | None) -> list[Task]:
+        """A task for each arrival: with a request for its key, a twin in the same batch, or the outcome of bad input."""
+        flow, first = self._flow(), dict[tuple[Key, str | None], Task]()
+        starts_now = self.policy.attempts_max is None or len(arrivals) == 1
+        tasks: list[Task] = []
+        for arrival in arrivals:
+            task = Task(arrival=arrival, started=self.clock.now_ms())
+            tasks.append(task)
+            if isinstance(arrival, Unreadable):
+                bad_input = isinstance(arrival.error, InputRefused)
+                refused = Rejected(arrival.error, recorded=False)
+                task.outcome = refused if bad_input else Unavailable(arrival.error, ran=False)
+                continue
+            try:
+                task.key, checked = self.key_of(arrival), self._request_hash(arrival)
+            except InputRefused as error:
+                task.outcome = Rejected(error, recorded=False)
+                continue
+            task.twin = first.get((task.key, checked))
+            first.setdefault((task.key, checked), task)
+            task.wanted = flow.request(
+                task.key, ends_at=ends_at, request_hash=checked, origin=arrival.origin, starts_now=starts_now
+            )
+        return tasks
 
-    def _run_one(
-        self, arrival: Arrival, ends_at: int | None, seen: dict[tuple[Key, str | None], Outcome]
-    ) -> tuple[Key | None, Outcome]:
-        if isinstance(arrival, Unreadable):
-            return None, Rejected(arrival.error, recorded=False)
+    def _call(self, task: Task) -> Result:
         try:
-            key, checked = self.key_of(arrival), self._request_hash(arrival)
-        except InputRefused as error:
-            return None, Rejected(error, recorded=False)
-        outcome = _again(seen.get((key, checked))) or self._claim_and_work(arrival, key, checked, ends_at)
-        seen[key, checked] = outcome
-        return key, outcome
-
-    def _claim_and_work(self, delivery: Delivery, key: Key, checked: str | None, ends_at: int | None) -> Outcome:
-        flow = self._flow()
-        try:
-            answer = flow.claim(key, ends_at=ends_at, request_hash=checked, origin=delivery.origin)
-        except (StoreUnavailable, CorruptRecord) as error:
-            return Unavailable(error, ran=False)
-        if not isinstance(answer, Claim):
-            return refusal(answer)
-        try:
-            value = self.work(delivery, answer)
+            return Result(self._started(task))
         except Exception as error:  # noqa: BLE001 - the user's work may raise anything; its policy says what that means
-            return flow.record_error(answer, error)
-        return flow.record(answer, value)
+            return Result(error=error)
+
+    async def _await(self, task: Task) -> Result:
+        try:
+            return Result(await self._started(task))
+        except Exception as error:  # noqa: BLE001 - as above
+            return Result(error=error)
+
+    def _started(self, task: Task) -> Any:
+        """Call the user's function: its value, or the coroutine to await."""
+        delivery = task.arrival
+        if isinstance(delivery, Unreadable):
+            raise AssertionError("an unreadable delivery has its outcome, and is never run")
+        if self.plan is not None:
+            return self.plan(delivery)
+        if self.work is None or task.claim is None:
+            raise AssertionError("work runs under a claim")
+        return self.work(delivery, task.claim)
+
+    def _ending(self, task: Task) -> Ending:
+        if task.outcome is None:
+            raise AssertionError(f"delivery {task.arrival.id} was left without an outcome")
+        return Ending(
+            operation=self.operation,
+            arrival=task.arrival,
+            outcome=task.outcome,
+            key=task.key,
+            started=task.started,
+            ended=max(task.started, task.ended),
+        )
 
     def key_of(self, delivery: Delivery) -> Key:
         """The key of a delivery. Raises InputRefused if it has none."""
@@ -131,6 +162,9 @@ class Consumer:
 
     def _request_hash(self, delivery: Delivery) -> str | None:
         return request_hash(_ask("check", self.check, delivery)) if self.check else None
+
+    def _is_async(self) -> bool:
+        return inspect.iscoroutinefunction(self.work or self.plan)
 
     def _flow(self) -> Flow:
         return Flow(operation=self.operation, store=self.store, policy=self.policy, clock=self.clock, token=self.token)
@@ -147,11 +181,6 @@ class Consumer:
                 self.observe(ending)
             except Exception:
                 logging.getLogger(__name__).exception("the observer of %s failed", self.operation)
-
-
-def _again(outcome: Outcome | None) -> Outcome | None:
-    """The outcome of a delivery whose key ended earlier in the same batch."""
-    return Done(outcome.result, replayed=True, attempt=outcome.attempt) if isinstance(outcome, Done) else outcome
 
 
 def _ask(name: str, rule: Callable[[Delivery], Any], delivery: Delivery) -> Any:

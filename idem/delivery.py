@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from idem.errors import IdemError, InputRefused
+from idem.errors import IdemError
 from idem.record import Key
 
 
@@ -37,7 +37,7 @@ class Unreadable:
     """A delivery that could not be read. It still has to be answered, so it keeps what the source needs for that."""
 
     id: str
-    error: InputRefused
+    error: IdemError
     group: str | None = None
     handle: str | None = None
     receive_count: int = 1

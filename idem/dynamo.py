@@ -6,13 +6,18 @@ may be repeated by the SDK and then be refused by what it wrote itself: the toke
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from functools import partial
+from threading import Lock
+from typing import TYPE_CHECKING, Any
 
+from idem.actions import Action, Actions, completed, failed
 from idem.clock import Clock, SystemClock
 from idem.engine import Refused, Sender
-from idem.errors import ClaimLost, StoreUnavailable, TransactionRefused, WriteRefused
-from idem.guard import Action, CallerRefused, Impossible, RecordRefused, TryAgain, read_reasons, transaction
+from idem.errors import ClaimLost, IdemError, StoreUnavailable, TransactionRefused, WriteRefused
+from idem.guard import CallerRefused, Impossible, RecordRefused, TryAgain, read_reasons, transaction
+from idem.many import Statement, Statements, Together
 from idem.record import (
     Answer,
     Claim,
@@ -28,105 +33,144 @@ from idem.record import (
     decide,
     first_claim,
 )
-from idem.schema import (
-    PARTITION_KEY,
-    TTL_ATTRIBUTE,
-    Item,
-    failure_value,
-    from_item,
-    number,
-    primary_key,
-    result_attributes,
-    to_item,
+from idem.schema import from_item, number, to_item
+from idem.store import (
+    Complete,
+    Fail,
+    Recording,
+    Release,
+    claim_each,
+    record_each,
+    record_one,
+    succeeded,
+    tried,
 )
-from idem.store import succeeded
 from idem.writes import Write
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 ROUNDS_MAX = (
     8  # how often a claim decides anew because a rival changed the record first; each round is a rival's success
 )
 
-_MINE = "#claimToken = :mine AND #status = :in_progress"
+CLIENT_TOKEN_CHARS = 36  # DynamoDB's limit for a client request token
+
+THREADS = 10  # botocore keeps ten connections open by default
+
+Writer = Callable[[Claim, Record | None, int], Refused | None]
 
 
 class DynamoStore:
     """Records in a DynamoDB table.
 
     client: a boto3 DynamoDB client. Give it short time-outs: botocore waits 60 s by default.
-    table: its name or ARN, with partition key `pk`; sort_value: the constant `sk` if the table has a sort key.
+    table: its name, with partition key `pk`; sort_value: the constant `sk` if the table has a sort key.
+    together: how the claims and outcomes of a batch travel.
     """
 
-    def __init__(self, client: Any, table: str, *, sort_value: str | None = None, clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        client: Any,
+        table: str,
+        *,
+        sort_value: str | None = None,
+        together: Together = Together.STATEMENTS,
+        clock: Clock | None = None,
+    ) -> None:
         self.table = table
         self._client = client
         self._sort_value = sort_value
         self._clock = clock or SystemClock()
         self._sender = Sender(client, self._clock)
+        self._actions = Actions(table, sort_value)
+        self._statements = Statements(client, self._sender, table, sort_value)
+        self._together = together
+        self._threads: ThreadPoolExecutor | None = None
+        self._pool_lock = Lock()
 
     # --- claiming ---
 
     def claim(self, wanted: Request) -> Answer:
+        return self._claim_over(wanted, None)
+
+    def claim_many(self, wanted: Sequence[Request]) -> list[Answer | IdemError]:
+        if len(wanted) == 1 or self._together is Together.SINGLY:
+            return claim_each(self, wanted)
+        if self._together is Together.THREADS:
+            return list(self._pool().map(lambda one: tried(partial(self.claim, one)), wanted))
+        now_ms = self._clock.now_ms()
+        firsts = [first_claim(one, now_ms) for one in wanted]
+        inserts = [self._statements.insert(to_item(claimed_record(claim), self._sort_value)) for claim in firsts]
+        answers = self._statements.execute("claim", inserts, min(one.deadline for one in wanted))
+        unseen = [claim.key for claim, answer in zip(firsts, answers, strict=True) if _is_unseen(answer)]
+        seen: Mapping[Key, Mapping[str, Any]] = {}
+        try:
+            seen = self._statements.read(unseen) if unseen else {}
+        except StoreUnavailable as error:
+            answers = [error if _is_unseen(answer) else answer for answer in answers]
+        return [
+            self._settle(one, claim, answer, seen) for one, claim, answer in zip(wanted, firsts, answers, strict=True)
+        ]
+
+    def _settle(
+        self,
+        wanted: Request,
+        claim: Claim,
+        answer: Refused | StoreUnavailable | None,
+        seen: Mapping[Key, Mapping[str, Any]],
+    ) -> Answer | IdemError:
+        """What one INSERT of several came to."""
+        if isinstance(answer, Refused):
+            item = answer.item or seen.get(wanted.key)
+            return tried(lambda: self._claim_over(wanted, from_item(item, wanted.key) if item else None))
+        return claim if answer is None else answer
+
+    def _claim_over(self, wanted: Request, found: Record | None) -> Answer:
         def put(claim: Claim, over: Record | None, _round: int) -> Refused | None:
-            action = self._put(claimed_record(claim), over)
+            action = self._actions.put(claimed_record(claim), over)
             return self._sender.send("claim", self._client.put_item, action, wanted.deadline)
 
-        return self._win(wanted, put)
+        return self._win(wanted, put, found)
 
     def guard(self, wanted: Request, result: Result, writes: Sequence[Write]) -> Answer:
         done: list[Record] = []
 
         def put(claim: Claim, over: Record | None, round_: int) -> Refused | None:
             record = succeeded(claimed_record(claim), result, claim.expires_at, claim.claimed_at * 1000)
-            actions = transaction({"Put": self._put(record, over)}, writes)
+            actions = transaction({"Put": self._actions.put(record, over)}, writes)
             refused = self._transact("guard", claim.key, actions, f"{claim.token}-{round_:02d}", wanted.deadline)
-            if refused is None or _is(self._found(claim.key, refused), claim, Status.SUCCEEDED):
-                done.append(record)
+            found = self._found(claim.key, refused) if refused else record
+            if found is not None and _is(found, claim, Status.SUCCEEDED):
+                done.append(found)
                 return None
             return refused
 
         answer = self._win(wanted, put)
         return Finished(done[-1]) if done else answer
 
-    def _win(self, wanted: Request, write: Callable[[Claim, Record | None, int], Refused | None]) -> Answer:
+    def _win(self, wanted: Request, write: Writer, found: Record | None = None) -> Answer:
         """Write a successor over nothing, or over exactly the record that may be taken over, until an answer stands."""
-        now_ms = self._clock.now_ms()
-        successor, over = first_claim(wanted, now_ms), None
         for round_ in range(ROUNDS_MAX):
-            refused = write(successor, over, round_)
+            now_ms = self._clock.now_ms()
+            if found is None:
+                successor = first_claim(wanted, now_ms)
+            else:
+                answer = decide(found, wanted, now_ms)
+                if not isinstance(answer, TakeOver):
+                    return answer
+                successor = answer.successor
+            refused = write(successor, found, round_)
             if refused is None:
                 return successor
-            found = self._found(wanted.key, refused)
-            now_ms = self._clock.now_ms()
-            if found is None:  # it vanished in between: claim from the start
-                successor, over = first_claim(wanted, now_ms), None
-                continue
-            answer = decide(found, wanted, now_ms)
-            if not isinstance(answer, TakeOver):
-                return answer
-            successor, over = answer.successor, found
+            found = self._found(wanted.key, refused)  # None: it vanished in between, so claim from the start
         raise StoreUnavailable("claim", "Contention", f"{wanted.key} changed hands {ROUNDS_MAX} times meanwhile")
-
-    def _put(self, record: Record, over: Record | None) -> Action:
-        """Put `record` where nothing is, or over exactly the version `over`."""
-        action: Action = {"TableName": self.table, "Item": to_item(record, self._sort_value)}
-        if over is None:
-            action |= {
-                "ConditionExpression": "attribute_not_exists(#pk)",
-                "ExpressionAttributeNames": {"#pk": PARTITION_KEY},
-            }
-        else:
-            action |= {
-                "ConditionExpression": "#claimToken = :token AND #status = :status",
-                "ExpressionAttributeNames": {"#claimToken": "claimToken", "#status": "status"},
-                "ExpressionAttributeValues": {":token": {"S": over.claim_token}, ":status": {"S": over.status.value}},
-            }
-        return action | {"ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
 
     # --- recording: everything here carries the condition that the claim still holds ---
 
     def begin(self, claim: Claim) -> Claim:
         started = Claim(**{name: getattr(claim, name) for name in Claim.__slots__} | {"starts": claim.starts + 1})
-        update = self._update(claim, {"starts": number(started.starts)})
+        update = self._actions.update(claim, {"starts": number(started.starts)})
         if refused := self._sender.send("begin", self._client.update_item, update, claim.deadline):
             found = self._found(claim.key, refused)
             if not _is(found, claim, Status.IN_PROGRESS):
@@ -134,30 +178,67 @@ class DynamoStore:
         return started
 
     def complete(self, claim: Claim, result: Result, expires_at: int | None) -> None:
-        update = self._update(claim, self._finished(Status.SUCCEEDED, expires_at) | result_attributes(result))
+        update = self._actions.update(claim, completed(result, expires_at, self._clock.now_ms()))
         self._record("complete", claim, Status.SUCCEEDED, update)
 
     def fail(self, claim: Claim, failure: Failure, expires_at: int | None) -> None:
-        update = self._update(claim, self._finished(Status.FAILED, expires_at) | {"error": failure_value(failure)})
+        update = self._actions.update(claim, failed(failure, expires_at, self._clock.now_ms()))
         self._record("fail", claim, Status.FAILED, update)
 
     def commit(self, claim: Claim, result: Result, expires_at: int | None, writes: Sequence[Write]) -> None:
-        update = self._update(claim, self._finished(Status.SUCCEEDED, expires_at) | result_attributes(result))
+        update = self._actions.update(claim, completed(result, expires_at, self._clock.now_ms()))
         actions = transaction({"Update": update}, writes)
         if refused := self._transact("commit", claim.key, actions, claim.token, claim.deadline):
             self._unless_mine(claim, Status.SUCCEEDED, refused)
 
     def release(self, claim: Claim) -> None:
-        delete = self._addressed(claim.key) | _fence(claim)
+        delete = self._actions.delete(claim)
         if refused := self._sender.send("release", self._client.delete_item, delete, claim.deadline, insist=True):
-            found = self._found(claim.key, refused)
-            if found is not None:
-                raise ClaimLost(claim.key, found)
+            self._unless_gone(claim, refused)
 
     def read(self, key: Key) -> Record | None:
-        request = {"TableName": self.table, "Key": primary_key(key, self._sort_value), "ConsistentRead": True}
-        item = self._sender.get("read", self._client.get_item, request).get("Item")
+        item = self._sender.get("read", self._client.get_item, self._actions.get(key)).get("Item")
         return from_item(item, key) if item else None
+
+    def record_many(self, recordings: Sequence[Recording]) -> list[IdemError | None]:
+        if len(recordings) == 1 or self._together is Together.SINGLY:
+            return record_each(self, recordings)
+        if self._together is Together.THREADS:
+            return list(self._pool().map(lambda one: tried(partial(record_one, self, one)), recordings))
+        statements = [self._statement(recording) for recording in recordings]
+        deadline = min(recording.claim.deadline for recording in recordings)
+        answers = self._statements.execute("record", statements, deadline, insist=True)
+        return [self._checked(recording, answer) for recording, answer in zip(recordings, answers, strict=True)]
+
+    def _statement(self, recording: Recording) -> Statement:
+        match recording:
+            case Complete(claim, result, expires_at):
+                return self._statements.update(claim, completed(result, expires_at, self._clock.now_ms()))
+            case Fail(claim, failure, expires_at):
+                return self._statements.update(claim, failed(failure, expires_at, self._clock.now_ms()))
+            case Release(claim):
+                return self._statements.delete(claim)
+
+    def _checked(self, recording: Recording, answer: Refused | StoreUnavailable | None) -> IdemError | None:
+        """What one recording of several came to."""
+        if not isinstance(answer, Refused):
+            return answer
+        claim = recording.claim
+        match recording:
+            case Complete():
+                return tried(lambda: self._unless_mine(claim, Status.SUCCEEDED, answer))
+            case Fail():
+                return tried(lambda: self._unless_mine(claim, Status.FAILED, answer))
+            case Release():
+                return tried(lambda: self._unless_gone(claim, answer))
+
+    def _pool(self) -> ThreadPoolExecutor:
+        with self._pool_lock:
+            if self._threads is None:
+                from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - only this way of travelling needs it
+
+                self._threads = ThreadPoolExecutor(THREADS)
+            return self._threads
 
     def _record(self, verb: str, claim: Claim, status: Status, update: Action) -> None:
         if refused := self._sender.send(verb, self._client.update_item, update, claim.deadline, insist=True):
@@ -169,9 +250,17 @@ class DynamoStore:
         if not _is(found, claim, status):
             raise ClaimLost(claim.key, found)
 
+    def _unless_gone(self, claim: Claim, refused: Refused) -> None:
+        """A refused release is a success if the record is absent."""
+        found = self._found(claim.key, refused)
+        if found is not None:
+            raise ClaimLost(claim.key, found)
+
     def _transact(self, verb: str, key: Key, actions: list[Action], token: str, deadline: int) -> Refused | None:
         """Send a transaction, again and again while only conflicts and throttles stop it and time is left."""
-        request = {"TransactItems": actions, "ClientRequestToken": token}
+        # The same request has the same token, another one has another: a commit that is repeated later differs in its times.
+        once = hashlib.sha256(repr((token, actions)).encode()).hexdigest()[:CLIENT_TOKEN_CHARS]
+        request = {"TransactItems": actions, "ClientRequestToken": once}
         for attempt in self._sender.attempts(verb, deadline):
             reasons = self._sender.transact(verb, request, deadline)
             if reasons is None:
@@ -187,45 +276,14 @@ class DynamoStore:
                     attempt.failed("TransactionConflict", "other writes were in progress on its items")
         raise AssertionError("attempts() either ends the loop by raising or gives another attempt")
 
-    # --- parts of requests ---
-
-    def _addressed(self, key: Key) -> Action:
-        return {"TableName": self.table, "Key": primary_key(key, self._sort_value)}
-
-    def _finished(self, status: Status, expires_at: int | None) -> dict[str, Item | None]:
-        """The attributes of an ending; None removes one."""
-        now_s = self._clock.now_ms() // 1000
-        return {
-            "status": {"S": status.value},
-            "finishedAt": number(now_s),
-            "leaseUntil": None,
-            TTL_ATTRIBUTE: number(expires_at),
-        }
-
-    def _update(self, claim: Claim, attributes: Mapping[str, Item | None]) -> Action:
-        """An UpdateItem on the claim's record that sets `attributes`, under the fence."""
-        sets = [name for name, value in attributes.items() if value is not None]
-        removes = [name for name, value in attributes.items() if value is None]
-        expression = "SET " + ", ".join(f"#{name} = :{name}" for name in sets)
-        if removes:
-            expression += " REMOVE " + ", ".join(f"#{name}" for name in removes)
-        fence = _fence(claim)
-        fence["ExpressionAttributeNames"] |= {f"#{name}": name for name in attributes}
-        fence["ExpressionAttributeValues"] |= {f":{name}": attributes[name] for name in sets}
-        return self._addressed(claim.key) | {"UpdateExpression": expression} | fence
-
     def _found(self, key: Key, refused: Refused) -> Record | None:
         """The record that refused a write: as it came back, or read now if the engine sent none."""
         return from_item(refused.item, key) if refused.item else self.read(key)
 
 
-def _fence(claim: Claim) -> Action:
-    return {
-        "ConditionExpression": _MINE,
-        "ExpressionAttributeNames": {"#claimToken": "claimToken", "#status": "status"},
-        "ExpressionAttributeValues": {":mine": {"S": claim.token}, ":in_progress": {"S": Status.IN_PROGRESS.value}},
-        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-    }
+def _is_unseen(answer: Refused | StoreUnavailable | None) -> bool:
+    """Whether a statement was refused by an item that did not come back."""
+    return isinstance(answer, Refused) and answer.item is None
 
 
 def _is(found: Record | None, claim: Claim, status: Status) -> bool:

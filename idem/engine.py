@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from idem.clock import Clock, backoff_ms
-from idem.errors import StoreUnavailable
+from idem.errors import StoreUnavailable, TransactionRefused
 
 # botocore retries throttles and lost connections itself, but neither conflict: both are in none of its retry lists.
 CONFLICTS = frozenset(
@@ -27,6 +27,7 @@ THROTTLES = frozenset(
         "SlowDown",
     }
 )
+INVALID = frozenset({"ValidationException", "ParamValidationError"})  # the second is the client's own, before it sends
 RETRY_BASE_MS = 25  # the base of botocore's own DynamoDB backoff
 RETRY_CAP_MS = 1_000
 RETRY_FOR_MS = 20_000  # the longest that one verb repeats its request, also where the deadline is far away
@@ -91,8 +92,20 @@ class Sender:
                 if _code(error) == "TransactionCanceledException":
                     reasons: Sequence[Mapping[str, Any]] = _response(error).get("CancellationReasons") or ()
                     return reasons
+                if _code(error) in INVALID:
+                    raise TransactionRefused(f"the transaction cannot be sent as it is written: {error}") from error
                 self._again(verb, error, attempt, insist=True)
         raise AssertionError("attempts() either ends the loop by raising or gives another attempt")
+
+    def batch(
+        self, verb: str, call: Call, request: Mapping[str, Any], attempt: Attempt, *, insist: bool
+    ) -> Mapping[str, Any] | None:
+        """Send a batch of statements as one of several attempts: its answer, or None if it is worth another attempt."""
+        try:
+            return call(**request)
+        except Exception as error:  # noqa: BLE001 - as above
+            self._again(verb, error, attempt, insist=insist)
+            return None
 
     def get(self, verb: str, call: Call, request: Mapping[str, Any]) -> Mapping[str, Any]:
         """Send a read, once."""

@@ -15,6 +15,7 @@
     ├── ClaimLost                 the claim was taken over; nothing was written
     ├── CorruptRecord             the stored item cannot be read as a record
     ├── StoreUnavailable          no answer from the table
+    ├── SecretsUnavailable        the signing secrets could not be read, so nothing can be verified
     └── TransactionRefused        a transaction that cannot be sent, or that the engine refused for good
         └── WriteRefused          a condition of the caller's own write failed
 
@@ -129,6 +130,10 @@ class StoreUnavailable(IdemError):
         super().__init__(f"the idempotency table did not {verb}: {code}: {reason}")
         self.verb = verb
         self.code = code
+
+
+class SecretsUnavailable(IdemError):
+    """The signing secrets could not be read: a request can be neither trusted nor refused, so it must come again."""
 
 
 class TransactionRefused(IdemError):

@@ -1,24 +1,22 @@
 """One piece of work, from its key to its outcome: claim, then the work, then record. Used by consumers and by functions.
 
-The caller runs the work between `claim` and `record`/`record_error`, so that it can be called, awaited or scheduled.
+The caller runs the work between `claim` and `record`, so that it can be called, awaited or scheduled.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from idem import results
 from idem.clock import Clock, SystemClock, backoff_ms, new_token
-from idem.delivery import Busy, Done, Outcome, Rejected, Retry, Unavailable
+from idem.delivery import Busy, Done, NotStarted, Outcome, Rejected, Retry, Unavailable
 from idem.errors import (
     ClaimLost,
-    CorruptRecord,
     IdemError,
     RequestMismatch,
     StoredFailure,
-    StoreUnavailable,
     TransactionRefused,
     UnsettledWork,
 )
@@ -37,12 +35,24 @@ from idem.record import (
     Unsettled,
     decide,
 )
-from idem.store import Store
-from idem.writes import Commit
+from idem.store import Complete, Fail, Recording, Release, Store, record_one
+from idem.writes import Commit, Write
 
 MESSAGE_CHARS_MAX = 500  # of a stored error: enough to recognise it, small enough for a refused claim
 WAIT_BASE_MS = 50  # the first pause while waiting for an attempt in flight
 WAIT_CAP_MS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """An attempt whose work has run: what is to be recorded, and the outcome once it is.
+
+    writes: the caller's own, to be committed in the same transaction; None for no transaction.
+    """
+
+    recording: Recording
+    outcome: Done | Retry | Rejected | NotStarted
+    writes: tuple[Write, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,13 +66,22 @@ class Flow:
     token: Callable[[], str] = new_token
 
     def request(
-        self, key: Key, *, ends_at: int | None, request_hash: str | None = None, origin: Mapping[str, str] | None = None
+        self,
+        key: Key,
+        *,
+        ends_at: int | None,
+        request_hash: str | None = None,
+        origin: Mapping[str, str] | None = None,
+        starts_now: bool = True,
     ) -> Request:
-        """A request for `key` by an attempt that ends at `ends_at` (epoch ms), or after the policy's lease if that is None."""
+        """A request for `key` by an attempt that ends at `ends_at` (epoch ms), or after the policy's lease if that is None.
+
+        starts_now: whether the work follows the claim at once; otherwise its start is counted by `Store.begin`.
+        """
         now_ms = self.clock.now_ms()
         deadline = ends_at if ends_at is not None else now_ms + _ms(self.policy.lease)
         lease_until = deadline + _ms(self.policy.lease_margin)
-        expires_at = self._expires_at()
+        expires_at = self.expires_at()
         return Request(
             key=key,
             token=self.token(),
@@ -74,25 +93,22 @@ class Flow:
             attempts_max=self.policy.attempts_max,
             hold_lapsed=self.policy.lapsed is Lapsed.HOLD,
             skew_margin_ms=_ms(self.policy.skew_margin),
+            starts_now=starts_now,
         )
 
-    def claim(
-        self, key: Key, *, ends_at: int | None, request_hash: str | None = None, origin: Mapping[str, str] | None = None
-    ) -> Answer:
-        """Claim `key`; where the policy says so, wait for an attempt in flight. Raises StoreUnavailable, CorruptRecord."""
+    def claim(self, wanted: Request) -> Answer:
+        """Claim a key; where the policy says so, wait for an attempt in flight. Raises StoreUnavailable, CorruptRecord."""
+        return self.wait(wanted, self.store.claim(wanted))
 
-        def ask() -> Request:
-            return self.request(key, ends_at=ends_at, request_hash=request_hash, origin=origin)
-
-        wanted = ask()
-        answer = self.store.claim(wanted)
+    def wait(self, wanted: Request, answer: Answer) -> Answer:
+        """`answer`, or what becomes of it while another attempt is in flight and the policy's patience lasts."""
         until = min(self.clock.now_ms() + _ms(self.policy.wait), wanted.deadline)
         tries = 0
         while isinstance(answer, Held) and (left := until - self.clock.now_ms()) > 0:
             pause = backoff_ms(tries, base_ms=WAIT_BASE_MS, cap_ms=WAIT_CAP_MS, jitter=self.clock.jitter())
             self.clock.sleep_ms(min(pause, left))
             tries += 1
-            answer = self._look_again(ask())
+            answer = self._look_again(wanted)
         return answer
 
     def _look_again(self, wanted: Request) -> Answer:
@@ -101,37 +117,70 @@ class Flow:
         answer = decide(found, wanted, self.clock.now_ms()) if found else None
         return self.store.claim(wanted) if answer is None or isinstance(answer, TakeOver) else answer
 
-    def record(self, claim: Claim, value: Any) -> Outcome:
-        """Record what the work returned. Whatever goes wrong here, the work has run: nothing is raised."""
+    def returned(self, claim: Claim, value: Any) -> Ended:
+        """How an attempt ended whose work returned `value`."""
         commit = value if isinstance(value, Commit) else None
-        stored, returned = results.store(commit.result if commit else value, self.policy.result_bytes_max)
-        try:
-            if commit:
-                self.store.commit(claim, stored, self._expires_at(), commit.writes)
-            else:
-                self.store.complete(claim, stored, self._expires_at())
-        except ClaimLost as error:
-            return Retry(error)
-        except TransactionRefused as error:
-            return self.record_error(claim, error)
-        except (StoreUnavailable, CorruptRecord) as error:
-            return Unavailable(error, ran=True)
-        return Done(returned, replayed=False, attempt=claim.attempt)
+        stored, shown = results.store(commit.result if commit else value, self.policy.result_bytes_max)
+        done = Done(shown, replayed=False, attempt=claim.attempt)
+        return Ended(Complete(claim, stored, self.expires_at()), done, tuple(commit.writes) if commit else None)
 
-    def record_error(self, claim: Claim, error: Exception) -> Outcome:
-        """Record that the work failed. A failure to record never hides the work's own error: it is added as a note to it."""
+    def raised(self, claim: Claim, error: Exception) -> Ended:
+        """How an attempt ended whose work raised `error`."""
         kind = self._kind_of(error)
-        try:
-            if kind is Kind.FORGET:
-                self.store.release(claim)
-                return Retry(error)
-            self.store.fail(claim, failure_of(error, reclaimable=kind is Kind.TRANSIENT), self._expires_at())
-        except IdemError as unrecorded:
-            error.add_note(f"its record was not written: {unrecorded}")
-            return Retry(error)
+        if kind is Kind.FORGET:
+            return Ended(Release(claim), Retry(error))
         limit = self.policy.attempts_max
         final = kind is Kind.PERMANENT or (limit is not None and claim.starts >= limit)
-        return Rejected(error, recorded=True) if final else Retry(error)
+        failure = failure_of(error, reclaimable=kind is Kind.TRANSIENT)
+        outcome = Rejected(error, recorded=True) if final else Retry(error)
+        return Ended(Fail(claim, failure, self.expires_at()), outcome)
+
+    def record(self, ended: Ended) -> Outcome:
+        """Record how an attempt ended. Whatever goes wrong here, the work has run: nothing is raised."""
+        try:
+            if isinstance(ended.recording, Complete) and ended.writes is not None:
+                complete = ended.recording
+                self.store.commit(complete.claim, complete.result, complete.expires_at, ended.writes)
+            else:
+                record_one(self.store, ended.recording)
+        except TransactionRefused as error:
+            return self.record(self.raised(ended.recording.claim, error))
+        except IdemError as error:
+            return unrecorded(ended, error)
+        return ended.outcome
+
+    def record_many(self, ended: Sequence[Ended]) -> list[Outcome]:
+        """Record how several attempts ended, in as few requests as the store can; transactions one after the other."""
+        together = [one for one in ended if one.writes is None]
+        if len(together) < 2:
+            return [self.record(one) for one in ended]
+        errors = dict(zip(map(id, together), self.store.record_many([one.recording for one in together]), strict=True))
+        return [self.record(one) if one.writes is not None else _outcome_of(one, errors[id(one)]) for one in ended]
+
+    def guard(self, wanted: Request, commit: Commit) -> Outcome:
+        """Record and write in one transaction, without a claim before."""
+        stored, shown = results.store(commit.result, self.policy.result_bytes_max)
+        try:
+            answer = self.store.guard(wanted, stored, commit.writes)
+        except TransactionRefused as error:
+            return self.reject(wanted, error)
+        except IdemError as unknown:
+            return Unavailable(unknown, ran=False)
+        if isinstance(answer, Finished) and answer.record.claim_token == wanted.token:
+            return Done(shown, replayed=False, attempt=answer.record.attempt)
+        if isinstance(answer, Claim):
+            raise AssertionError("a guard leaves no claim behind")
+        return refusal(answer)
+
+    def reject(self, wanted: Request, error: Exception) -> Outcome:
+        """The outcome of a plan that raised: a permanent error is stored, so that the key answers with it from now on."""
+        if self._kind_of(error) is not Kind.PERMANENT:
+            return Retry(error)
+        try:
+            answer = self.store.claim(wanted)
+        except IdemError as unknown:
+            return Unavailable(unknown, ran=False)
+        return self.record(self.raised(answer, error)) if isinstance(answer, Claim) else refusal(answer)
 
     def _kind_of(self, error: Exception) -> Kind:
         try:
@@ -140,11 +189,27 @@ class Flow:
             error.add_note(f"classifying it failed: {fault!r}")
             return self.policy.otherwise
 
-    def _expires_at(self) -> int | None:
+    def expires_at(self) -> int | None:
         """The end of a record written now, in epoch seconds, rounded up."""
         if self.policy.retention is None:
             return None
         return -(-(self.clock.now_ms() + _ms(self.policy.retention)) // 1000)
+
+
+def _outcome_of(ended: Ended, error: IdemError | None) -> Outcome:
+    return ended.outcome if error is None else unrecorded(ended, error)
+
+
+def unrecorded(ended: Ended, error: IdemError) -> Outcome:
+    """The outcome of an attempt that could not be recorded. The work's own error is never hidden: it gets a note."""
+    match ended.outcome:
+        case Done():
+            return Retry(error) if isinstance(error, ClaimLost) else Unavailable(error, ran=True)
+        case Retry(own) | Rejected(own, _):
+            own.add_note(f"its record was not written: {error}")
+            return Retry(own)
+        case NotStarted():
+            return ended.outcome  # its claim was not given back: the lease ends it
 
 
 def refusal(answer: Finished | Failed | Held | Mismatch | Unsettled) -> Outcome:

@@ -69,7 +69,7 @@ def read_reasons(reasons: Sequence[Mapping[str, Any]]) -> Cancellation:
 
 def transaction(record_action: Action, writes: Sequence[Write]) -> list[Action]:
     """The actions to send, the record's first. Raises TransactionRefused for what DynamoDB would refuse whole."""
-    actions = [record_action, *(to_action(write) for write in writes)]
+    actions = [record_action, *(_readable(index, write) for index, write in enumerate(writes))]
     if len(actions) > ACTIONS_MAX:
         raise TransactionRefused(
             f"{len(writes)} writes and the record are {len(actions)} actions; a transaction takes {ACTIONS_MAX}: split the work"
@@ -82,6 +82,19 @@ def transaction(record_action: Action, writes: Sequence[Write]) -> list[Action]:
         )
     _one_action_per_item(actions)
     return actions
+
+
+def _readable(index: int, write: Write) -> Action:
+    """The write as an action whose item or key, table and values can be read. Raises TransactionRefused."""
+    try:
+        action = to_action(write)
+        body = next(iter(action.values()))
+        if not isinstance(body["TableName"], str) or not (body.get("Key") or body["Item"]):
+            raise TransactionRefused(f"write {index} needs a table, and a key or an item")
+        _action_size(action)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise TransactionRefused(f"write {index} is not in the low-level client's form: {error!r}") from error
+    return action
 
 
 def to_action(write: Write) -> Action:
@@ -138,7 +151,7 @@ def _map_size(item: Mapping[str, Any]) -> int:
 
 def _value_size(value: Mapping[str, Any]) -> int:
     """Bytes of one attribute value by DynamoDB's published rule; a number is counted by its digits, a little too many."""
-    kind, content = next(iter(value.items()))
+    ((kind, content),) = value.items()
     match kind:
         case "S":
             return len(content.encode("utf-8", "surrogatepass"))

@@ -42,14 +42,14 @@ class Once(Generic[P, R]):
             raise ConfigurationError(f"{function.__qualname__} has no parameter {claim_as!r} to hand the claim to")
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        return self._call(None, args, kwargs)
+        return cast("R", self._call(None, args, kwargs))
 
     def within(self, context: Any) -> Callable[P, R]:
         """The function under the lease of a Lambda invocation: a crash then blocks the key only until its end."""
 
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
             ends_at = self._flow.clock.now_ms() + int(context.get_remaining_time_in_millis())
-            return self._call(ends_at, args, kwargs)
+            return cast("R", self._call(ends_at, args, kwargs))
 
         return call
 
@@ -64,36 +64,59 @@ class Once(Generic[P, R]):
         payload = {name: value for name, value in bound.arguments.items() if name not in hidden}
         return Delivery(id=self._flow.operation, payload=payload, origin={"function": self._function.__qualname__})
 
-    def _call(self, ends_at: int | None, args: Any, kwargs: Any) -> R:
+    def _call(self, ends_at: int | None, args: Any, kwargs: Any) -> Any:
+        if inspect.iscoroutinefunction(self._function):
+            return self._call_async(ends_at, args, kwargs)
+        answer = self._claim(ends_at, args, kwargs)
+        if not isinstance(answer, Claim):
+            return _value(refusal(answer), answer)
+        try:
+            value: Any = self._function(*args, **self._with_claim(kwargs, answer))
+        except Exception as error:
+            self._flow.record(self._flow.raised(answer, error))
+            raise
+        return _value(self._flow.record(self._flow.returned(answer, value)), answer)
+
+    async def _call_async(self, ends_at: int | None, args: Any, kwargs: Any) -> Any:
+        """The same for a coroutine function; calls to the store run in a thread, so that they do not hold up the loop."""
+        from asyncio import to_thread  # noqa: PLC0415 - only coroutine functions need it
+
+        answer = await to_thread(self._claim, ends_at, args, kwargs)
+        if not isinstance(answer, Claim):
+            return _value(refusal(answer), answer)
+        try:
+            running: Any = self._function(*args, **self._with_claim(kwargs, answer))
+            value = await running
+        except Exception as error:
+            await to_thread(self._flow.record, self._flow.raised(answer, error))
+            raise
+        return _value(await to_thread(self._flow.record, self._flow.returned(answer, value)), answer)
+
+    def _claim(self, ends_at: int | None, args: Any, kwargs: Any) -> Answer:
         delivery = self._delivery(args, kwargs)
         key = make_key(self._flow.operation, self._key(delivery))
         checked = request_hash(self._check(delivery)) if self._check else None
-        answer = self._flow.claim(key, ends_at=ends_at, request_hash=checked, origin=delivery.origin)
-        if not isinstance(answer, Claim):
-            return cast("R", self._value(refusal(answer), answer))
-        if self._claim_as:
-            kwargs = {**kwargs, self._claim_as: answer}
-        try:
-            value = self._function(*args, **kwargs)
-        except Exception as error:
-            self._flow.record_error(answer, error)
-            raise
-        return cast("R", self._value(self._flow.record(answer, value), answer))
+        wanted = self._flow.request(key, ends_at=ends_at, request_hash=checked, origin=delivery.origin)
+        return self._flow.claim(wanted)
+
+    def _with_claim(self, kwargs: Any, claim: Claim) -> Any:
+        return {**kwargs, self._claim_as: claim} if self._claim_as else kwargs
 
     def __get__(self, instance: object, _owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(cast("Any", self), instance)
 
-    @staticmethod
-    def _value(outcome: Outcome, answer: Answer) -> Any:
-        match outcome:
-            case Done(result, _, _):
-                return result
-            case Busy(until) if isinstance(answer, Held):
-                raise InProgress(answer.record, until)
-            case Retry(error) | Rejected(error, _) | Unavailable(error, _):
-                raise error
-            case Busy() | NotStarted():
-                raise AssertionError(f"a function call cannot end as {outcome!r}")
+
+def _value(outcome: Outcome, answer: Answer) -> Any:
+    """What a call returns or raises for an outcome."""
+    match outcome:
+        case Done(result, _, _):
+            return result
+        case Busy(until) if isinstance(answer, Held):
+            raise InProgress(answer.record, until)
+        case Retry(error) | Rejected(error, _) | Unavailable(error, _):
+            raise error
+        case Busy() | NotStarted():
+            raise AssertionError(f"a function call cannot end as {outcome!r}")
 
 
 def once(

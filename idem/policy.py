@@ -90,6 +90,8 @@ class Policy:
             )
         if self.lease <= timedelta(0) or self.wait < timedelta(0) or self.lease_margin < timedelta(0):
             raise ConfigurationError("lease must be above zero, and wait and lease_margin not below it")
+        if self.wait >= self.lease:
+            raise ConfigurationError(f"wait ({self.wait}) must be shorter than the lease ({self.lease})")
         if self.skew_margin < timedelta(0):
             raise ConfigurationError("skew_margin must not be below zero")
         if self.retention is not None and self.retention < self.lease:

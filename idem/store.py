@@ -1,4 +1,4 @@
-"""The store: eight verbs over records, and the reference that keeps them in memory.
+"""The store: the verbs over records, and the reference that keeps them in memory.
 
 Every verb is one atomic step. A verb on a claim changes the record only while it carries the claim's token and is in
 progress; otherwise it raises ClaimLost and changes nothing. A verb that repeats what the same claim already did succeeds:
@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Protocol
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Protocol, TypeVar
 
 from idem.clock import Clock, SystemClock
-from idem.errors import ClaimLost, WriteRefused
+from idem.errors import ClaimLost, IdemError, WriteRefused
+from idem.guard import transaction
 from idem.record import (
     Answer,
     Claim,
@@ -30,6 +32,36 @@ from idem.record import (
     first_claim,
 )
 from idem.writes import Write
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Complete:
+    """in_progress -> succeeded."""
+
+    claim: Claim
+    result: Result
+    expires_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Fail:
+    """in_progress -> failed."""
+
+    claim: Claim
+    failure: Failure
+    expires_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """in_progress -> absent."""
+
+    claim: Claim
+
+
+Recording = Complete | Fail | Release
 
 
 class Store(Protocol):
@@ -69,6 +101,43 @@ class Store(Protocol):
         """
         ...
 
+    def claim_many(self, wanted: Sequence[Request]) -> list[Answer | IdemError]:
+        """Claim different keys, each for itself: one answer, or the error that kept it from being known, for each."""
+        ...
+
+    def record_many(self, recordings: Sequence[Recording]) -> list[IdemError | None]:
+        """Record the outcomes of different claims, each for itself: None, or what `complete`, `fail`, `release` raise."""
+        ...
+
+
+def claim_each(store: Store, wanted: Sequence[Request]) -> list[Answer | IdemError]:
+    """`claim_many`, one after the other."""
+    return [tried(partial(store.claim, one)) for one in wanted]
+
+
+def record_each(store: Store, recordings: Sequence[Recording]) -> list[IdemError | None]:
+    """`record_many`, one after the other."""
+    return [tried(partial(record_one, store, one)) for one in recordings]
+
+
+def record_one(store: Store, recording: Recording) -> None:
+    """The single verb of a recording."""
+    match recording:
+        case Complete(claim, result, expires_at):
+            store.complete(claim, result, expires_at)
+        case Fail(claim, failure, expires_at):
+            store.fail(claim, failure, expires_at)
+        case Release(claim):
+            store.release(claim)
+
+
+def tried(verb: Callable[[], T]) -> T | IdemError:
+    """What `verb` returns, or the error of ours that it raises."""
+    try:
+        return verb()
+    except IdemError as error:
+        return error
+
 
 def succeeded(record: Record, result: Result, expires_at: int | None, now_ms: int) -> Record:
     """`record`, completed."""
@@ -94,11 +163,17 @@ def failed(record: Record, failure: Failure, expires_at: int | None, now_ms: int
     )
 
 
+_RECORD_ACTION = {
+    "Put": {"TableName": "", "Item": {}}
+}  # stands for the record where only the caller's writes are checked
+
+
 class MemoryStore:
     """A store in this process's memory: the readable reference, and what tests use.
 
     Conditions on the caller's own writes are not evaluated, because that takes a database: `refuse` stands in for them.
     It is asked for each write and returns True to refuse it. Writes that were committed are kept in `written`, in order.
+    What no transaction can hold is refused here too.
     """
 
     def __init__(self, clock: Clock | None = None, refuse: Callable[[Write], bool] | None = None) -> None:
@@ -141,6 +216,7 @@ class MemoryStore:
             return self.records.get(key)
 
     def commit(self, claim: Claim, result: Result, expires_at: int | None, writes: Sequence[Write]) -> None:
+        transaction(_RECORD_ACTION, writes)
         with self._lock:
             if self._already(claim, Status.SUCCEEDED):
                 return
@@ -148,6 +224,7 @@ class MemoryStore:
             self._apply(record, writes)
 
     def guard(self, wanted: Request, result: Result, writes: Sequence[Write]) -> Answer:
+        transaction(_RECORD_ACTION, writes)
         with self._lock:
             found = self.records.get(wanted.key)
             if found and found.claim_token == wanted.token and found.status is Status.SUCCEEDED:
@@ -158,6 +235,12 @@ class MemoryStore:
             record = succeeded(claimed_record(answer), result, answer.expires_at, self._clock.now_ms())
             self._apply(record, writes)
             return Finished(record)
+
+    def claim_many(self, wanted: Sequence[Request]) -> list[Answer | IdemError]:
+        return claim_each(self, wanted)
+
+    def record_many(self, recordings: Sequence[Recording]) -> list[IdemError | None]:
+        return record_each(self, recordings)
 
     def _decide(self, wanted: Request) -> Answer:
         now_ms = self._clock.now_ms()

@@ -18,7 +18,7 @@ from idem.delivery import (
     Unavailable,
     Unreadable,
 )
-from idem.errors import InputRefused, MalformedDelivery, RequestMismatch, SignatureInvalid
+from idem.errors import InputRefused, MalformedDelivery, RequestMismatch, SecretsUnavailable, SignatureInvalid
 from idem.results import NotKept, ResultId
 from idem.sources.content import parse_json
 from idem.sources.http import HttpRequest, read_request, response
@@ -45,11 +45,11 @@ class WebhookSource:
         try:
             request = read_request(event)
             return [self._verified(request, now_ms)]
-        except (SignatureInvalid, MalformedDelivery) as error:
+        except (SignatureInvalid, MalformedDelivery, SecretsUnavailable) as error:
             return [Unreadable(id=_request_id(event), error=error)]
 
     def _verified(self, request: HttpRequest, now_ms: int) -> Delivery:
-        self._scheme.verify(request, self._secrets(), now_ms)
+        self._scheme.verify(request, self._active_secrets(), now_ms)
         payload = parse_json(request.body)
         identity = self._scheme.identify(request, payload)
         return Delivery(
@@ -66,6 +66,12 @@ class WebhookSource:
                 "requestId": request.request_id,
             },
         )
+
+    def _active_secrets(self) -> Sequence[str]:
+        try:
+            return self._secrets()
+        except Exception as error:
+            raise SecretsUnavailable(f"the signing secrets could not be read: {error}") from error
 
     def reply(self, endings: Sequence[Ending], now_ms: int) -> dict[str, Any]:
         """The answer to the provider."""

@@ -1,0 +1,243 @@
+"""A local AWS account: MiniStack on a port of its own, and nothing that could reach a real account.
+
+    with LocalAccount() as account:
+        account.client("sqs").list_queues()
+
+What the account stores, unpacks and logs lies in one temporary folder, removed with it.
+"""
+
+import http.client
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
+from urllib.parse import urlsplit
+
+from botocore.config import Config
+
+from sandbox.isolation import ACCOUNT_ID, HOST, REGION, ROOT, blind_session, child_environment, engine_environment
+from sandbox.process import STOP_SECONDS, ProcessGroup
+
+if TYPE_CHECKING:
+    from mypy_boto3_cloudformation import CloudFormationClient
+    from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_lambda import LambdaClient
+    from mypy_boto3_logs import CloudWatchLogsClient
+    from mypy_boto3_secretsmanager import SecretsManagerClient
+    from mypy_boto3_sqs import SQSClient
+
+__all__ = ["ACCOUNT_ID", "REGION", "ROOT", "AccountError", "LocalAccount", "Response"]
+
+START_SECONDS = 30.0
+"""How long the engine may take to answer. It needs 1 to 2 s; a first start on a busy machine compiles for longer."""
+
+START_ATTEMPTS = 3
+"""A free port can be taken between asking for it and using it; another port is tried this often."""
+
+CONNECT_SECONDS = 2
+READ_SECONDS = 15
+"""The engine is on this machine, but a call that starts a Lambda worker waits for the worker."""
+
+POST_SECONDS = 60.0
+"""A function's time-out is shorter than this, so the function's own time-out is seen and not this one."""
+
+
+class AccountError(Exception):
+    """The local account could not be started."""
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """An HTTP answer. Header names are in lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class LocalAccount:
+    """A context manager around one engine. `start` and `stop` are for owners that live longer than a `with`."""
+
+    def __init__(self, *, engine: Path = ROOT / ".venv" / "engine" / "bin" / "python") -> None:
+        self._engine = engine
+        self._folder: Path | None = None
+        self._process: ProcessGroup | None = None
+        self._port = 0
+        self._sigterm_taken = False
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    @property
+    def endpoint(self) -> str:
+        """The address that answers for every service, without a slash at the end."""
+        return f"http://{HOST}:{self._port}"
+
+    @property
+    def folder(self) -> Path:
+        """The account's temporary folder. Raises `AccountError` before `start`."""
+        if self._folder is None:
+            message = "the local account has no folder yet: call start() or use it in a with statement"
+            raise AccountError(message)
+        return self._folder
+
+    def start(self) -> None:
+        """Start the engine and return when it answers. Raises `AccountError` with the end of its log."""
+        if not self._engine.exists():
+            message = f"the local AWS engine is not installed at {self._engine}: run `make setup`"
+            raise AccountError(message)
+        self._take_sigterm()
+        try:
+            for _ in range(START_ATTEMPTS):
+                if self._start_once():
+                    return
+            raise self._failure(f"ended {START_ATTEMPTS} times before it answered")
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """End the engine with its Lambda workers and remove the account's folder. Safe to repeat."""
+        try:
+            if self._process is not None:
+                self._process.stop(grace_seconds=STOP_SECONDS)
+        finally:
+            self._process = None
+            if self._folder is not None:
+                shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = None
+            self._give_back_sigterm()
+
+    def environment(self) -> dict[str, str]:
+        """Return the environment for programs that work on this account and can reach no other.
+
+        Everything of the caller's AWS set-up is left out: profiles, sessions, endpoints, files.
+        """
+        return child_environment(self.endpoint)
+
+    @overload
+    def client(self, service: Literal["cloudformation"]) -> "CloudFormationClient": ...
+    @overload
+    def client(self, service: Literal["dynamodb"]) -> "DynamoDBClient": ...
+    @overload
+    def client(self, service: Literal["lambda"]) -> "LambdaClient": ...
+    @overload
+    def client(self, service: Literal["logs"]) -> "CloudWatchLogsClient": ...
+    @overload
+    def client(self, service: Literal["secretsmanager"]) -> "SecretsManagerClient": ...
+    @overload
+    def client(self, service: Literal["sqs"]) -> "SQSClient": ...
+    def client(self, service: str) -> Any:
+        """Return a new boto3 client of this account, blind to the caller's AWS set-up."""
+        # A table of proxies without an entry for http: a proxy of the caller's cannot see this machine's loopback.
+        config = Config(
+            connect_timeout=CONNECT_SECONDS,
+            read_timeout=READ_SECONDS,
+            retries={"mode": "standard", "total_max_attempts": 2},
+            proxies={"https": ""},
+        )
+        create: Any = blind_session().client
+        return create(service, endpoint_url=self.endpoint, config=config)
+
+    def post(
+        self, url: str, body: bytes, headers: Mapping[str, str], *, timeout_seconds: float = POST_SECONDS
+    ) -> Response:
+        """Post `body` to a deployed `url`. Raises `OSError` when the engine does not answer in time.
+
+        The name in the address exists nowhere: the request goes to the engine and carries the name as its `Host`.
+        """
+        parts = urlsplit(url)
+        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        return self._request(
+            "POST", target, body=body, headers={**headers, "Host": parts.netloc}, timeout_seconds=timeout_seconds
+        )
+
+    def log_tail(self, lines: int = 40) -> str:
+        """Return the last lines of the engine's log, empty when it is not running."""
+        return "" if self._process is None else self._process.tail(lines)
+
+    def _failure(self, what: str) -> AccountError:
+        return AccountError(f"the local AWS engine {what}; its last words:\n{self.log_tail()}")
+
+    def _start_once(self) -> bool:
+        """Start on a fresh port: True when it answers, False when it ended. Raises `AccountError` when it hangs."""
+        if self._process is not None:
+            self._process.stop()
+        if self._folder is None or not self._folder.exists():
+            self._folder = Path(tempfile.mkdtemp(prefix="idem-account-"))
+        self._port = _free_port()
+        script = str(Path(__file__).with_name("engine.py"))
+        self._process = ProcessGroup(
+            [str(self._engine), "-P", script],
+            cwd=self._folder,
+            env=engine_environment(self._folder, self._port),
+            log=self._folder / "engine.log",
+        )
+        deadline = time.monotonic() + START_SECONDS
+        while self._process.running:
+            if self._answers():
+                return self._process.running
+            if time.monotonic() > deadline:
+                raise self._failure(f"did not answer within {START_SECONDS:.0f} s")
+            time.sleep(0.05)
+        return False
+
+    def _answers(self) -> bool:
+        try:
+            return self._request("GET", "/_ministack/health", timeout_seconds=CONNECT_SECONDS).status == http.client.OK
+        except OSError:
+            return False
+
+    def _request(
+        self,
+        method: str,
+        target: str,
+        *,
+        timeout_seconds: float,
+        body: bytes = b"",
+        headers: Mapping[str, str] | None = None,
+    ) -> Response:
+        connection = http.client.HTTPConnection(HOST, self._port, timeout=timeout_seconds)
+        try:
+            connection.request(method, target, body=body, headers=dict(headers or {}))
+            answer = connection.getresponse()
+            names = {name.lower(): value for name, value in answer.getheaders()}
+            return Response(status=answer.status, headers=names, body=answer.read())
+        finally:
+            connection.close()
+
+    def _take_sigterm(self) -> None:
+        """Turn SIGTERM into `SystemExit`, so that leaving by it stops the account; a handler of the caller's stays."""
+        if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+            signal.signal(signal.SIGTERM, _exit_on_sigterm)
+            self._sigterm_taken = True
+
+    def _give_back_sigterm(self) -> None:
+        if self._sigterm_taken and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            self._sigterm_taken = False
+
+
+def _exit_on_sigterm(number: int, _frame: FrameType | None) -> None:
+    sys.exit(128 + number)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        port: int = probe.getsockname()[1]
+        return port

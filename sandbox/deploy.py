@@ -1,0 +1,136 @@
+"""Deploy the stack to a local account with the CDK's own command line, as a user would to a real one.
+
+`cdk synth` needs no account, so it runs beside `cdk bootstrap`. Most of the time goes into starting Node and jsii.
+"""
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+from sandbox.account import ACCOUNT_ID, REGION, ROOT, LocalAccount
+from sandbox.process import ProcessGroup
+
+STACK = "Idem-sandbox"
+STEP_SECONDS = 180.0
+"""How long one CDK command may take. On two cores the longest takes 10 s."""
+
+CDK_QUIET = {
+    "CDK_DISABLE_VERSION_CHECK": "1",
+    "CDK_DISABLE_CLI_TELEMETRY": "true",
+    "JSII_SILENCE_WARNING_UNTESTED_NODE_VERSION": "1",
+    # Compiled JavaScript and unpacked jsii libraries are kept between runs, in this folder and not in the home folder.
+    "NODE_COMPILE_CACHE": str(ROOT / ".cache" / "node"),
+    "JSII_RUNTIME_PACKAGE_CACHE_ROOT": str(ROOT / ".cache" / "jsii"),
+}
+
+Report = Callable[[str], None]
+
+
+class DeployError(Exception):
+    """The stack could not be deployed; the message carries the command and the end of its output."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outputs:
+    """What the deployed stack says about itself: CloudFormation outputs under the same names in snake case."""
+
+    idempotency_table_name: str
+    ledger_table_name: str
+    orders_queue_url: str
+    orders_dlq_url: str
+    orders_function_name: str
+    payments_url: str
+    payments_function_name: str
+    payments_secret_arn: str
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One CDK command: the name of its log, its arguments and the folder it runs in."""
+
+    name: str
+    arguments: tuple[str, ...]
+    folder: Path
+
+
+def deploy(account: LocalAccount, *, app: Path = ROOT, report: Report = print) -> Outputs:
+    """Bootstrap the account, deploy the stack of the CDK app in folder `app`, return its outputs.
+
+    Raises `DeployError` when a CDK command fails or hangs, or when an output is missing.
+    """
+    began = time.monotonic()
+    assembly, outputs = account.folder / "cdk.out", account.folder / "outputs.json"
+    report("preparing the account and synthesising the stack ...")
+    _run(
+        account,
+        # Not in the app's folder: there the CDK would run the whole app first, to no use.
+        Command("bootstrap", ("bootstrap", f"aws://{ACCOUNT_ID}/{REGION}"), account.folder),
+        Command("synth", ("synth", "--quiet", "-c", "stage=sandbox", "-o", str(assembly)), app),
+    )
+    report(f"deploying {STACK} ...")
+    arguments = ("deploy", STACK, "--app", str(assembly), "--require-approval", "never", "--method", "direct")
+    _run(account, Command("deploy", (*arguments, "--outputs-file", str(outputs)), app))
+    deployed = read_outputs(json.loads(outputs.read_text(encoding="utf-8")))
+    _switch_expiry_on(account, deployed.idempotency_table_name)
+    report(f"deployed in {time.monotonic() - began:.0f} s")
+    return deployed
+
+
+def read_outputs(written: dict[str, dict[str, str]]) -> Outputs:
+    """Turn the CDK's outputs file into `Outputs`. Raises `DeployError` naming the outputs that are missing."""
+    names = {field.name: "".join(part.title() for part in field.name.split("_")) for field in fields(Outputs)}
+    found = written.get(STACK, {})
+    missing = [name for name in names.values() if name not in found]
+    if missing:
+        message = f"the stack {STACK} has no output {', '.join(missing)}: add a CfnOutput of that name to it"
+        raise DeployError(message)
+    return Outputs(**{field: found[name] for field, name in names.items()})
+
+
+def _run(account: LocalAccount, *commands: Command) -> None:
+    """Run CDK commands side by side. Raises `DeployError` for the first that failed; none is left running."""
+    steps: list[ProcessGroup] = []
+    try:
+        for command in commands:
+            steps.append(_start(account, command))
+        for step in steps:
+            _finish(step)
+    finally:
+        for step in steps:
+            step.stop()
+
+
+def _start(account: LocalAccount, command: Command) -> ProcessGroup:
+    cdk = ROOT / "node_modules" / ".bin" / "cdk"
+    if not cdk.exists():
+        message = f"the CDK command line is not installed at {cdk}: run `make setup`"
+        raise DeployError(message)
+    quiet = ["--ci", "--no-color", "--no-notices", "--no-version-reporting"]
+    # What the CDK keeps in the home folder (accounts found, fingerprints of assets) is this account's: it goes with it.
+    home = {"HOME": str(account.folder), "CDK_HOME": str(account.folder / "cdk")}
+    return ProcessGroup(
+        [str(cdk), *command.arguments, *quiet],
+        cwd=command.folder,
+        env=account.environment() | CDK_QUIET | home,
+        log=account.folder / f"{command.name}.log",
+    )
+
+
+def _finish(step: ProcessGroup) -> None:
+    try:
+        status = step.wait(timeout_seconds=STEP_SECONDS)
+    except TimeoutError as late:
+        message = f"{late}; its last words:\n{step.tail()}"
+        raise DeployError(message) from late
+    if status != 0:
+        message = f"`{' '.join(step.argv)}` failed with status {status}; its last words:\n{step.tail()}"
+        raise DeployError(message)
+
+
+def _switch_expiry_on(account: LocalAccount, table: str) -> None:
+    # MiniStack's CloudFormation accepts the table's TTL setting and does not apply it; its UpdateTimeToLive does.
+    account.client("dynamodb").update_time_to_live(
+        TableName=table, TimeToLiveSpecification={"AttributeName": "expiresAt", "Enabled": True}
+    )

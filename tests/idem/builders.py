@@ -1,0 +1,55 @@
+"""Values that the tests start from. A test says only what matters to it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from idem.record import Claim, Failure, Key, Record, Request, Result, Status
+from idem.testing import START_MS
+
+NOW = START_MS  # epoch ms, a whole second
+NOW_S = NOW // 1000
+KEY = Key("orders.fulfil", "o-1")
+RESULT = Result("json", '{"shipped":true}')
+OTHER_RESULT = Result("json", '{"shipped":false}')
+FAILURE = Failure(type="CardRefused", message="no funds", reclaimable=False)
+RECLAIMABLE = Failure(type="Timeout", message="slow", reclaimable=True)
+
+
+def request(token: str = "mine", **changes: Any) -> Request:
+    """A request for KEY at NOW, with a minute of lease and an hour of life."""
+    base = Request(
+        key=KEY, token=token, lease_until=NOW + 60_000, deadline=NOW + 50_000, expires_at=NOW_S + 3600, origin={"id": "m-1"}
+    )
+    return replace(base, **changes)
+
+
+def record(status: Status = Status.IN_PROGRESS, **changes: Any) -> Record:
+    """A record of KEY by another worker: attempt 2, claimed a minute ago."""
+    base = Record(
+        key=KEY,
+        status=status,
+        claim_token="theirs",
+        attempt=2,
+        starts=2,
+        claimed_at=NOW_S - 60,
+        finished_at=None if status is Status.IN_PROGRESS else NOW_S - 30,
+        lease_until=NOW + 30_000 if status is Status.IN_PROGRESS else None,
+        expires_at=NOW_S + 3600,
+        result=RESULT if status is Status.SUCCEEDED else None,
+        failure=FAILURE if status is Status.FAILED else None,
+        origin={"id": "m-0"},
+    )
+    return replace(base, **changes)
+
+
+def lapsed(**changes: Any) -> Record:
+    """A record in progress whose lease ended long ago."""
+    return record(**{"lease_until": NOW - 60_000, **changes})
+
+
+def won(answer: object) -> Claim:
+    """The claim in an answer that must be one."""
+    assert isinstance(answer, Claim), answer
+    return answer

@@ -1,0 +1,128 @@
+"""`python -m tests.schedules`: the long proof. `--replay NAME` tells one schedule, `--table` prints the README's table."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from itertools import islice
+
+from tests.schedules.checks import Tally
+from tests.schedules.explore import Broken, exhaustive, random, replayed
+from tests.schedules.modes import MODES
+from tests.schedules.table import COLUMNS, table
+from tests.schedules.world import Bounds
+
+SKEWS_MS = ((0, 0), (0, 2_000), (2_000, 0))  # together, and the whole margin apart in either direction
+SEED = 20261130
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A share of the proof: a mode, its bounds, and for a random search how many schedules of which seed."""
+
+    mode: str
+    bounds: Bounds
+    seed: int | None = None
+    count: int | None = None
+
+    def __str__(self) -> str:
+        bounds = self.bounds
+        how = "all" if self.seed is None else f"seed {self.seed}"
+        return (
+            f"{self.mode:12} {how:14} {bounds.deliveries} deliveries, up to {bounds.faults} faults,"
+            f" in {bounds.generations} receives, clocks {list(bounds.skews_ms) if self.seed is None else 'drawn'}"
+        )
+
+    def run(self) -> Tally:
+        tally = Tally()
+        mode = MODES[self.mode]
+        steps = (
+            exhaustive(mode, self.bounds, tally) if self.seed is None else random(mode, self.bounds, tally, self.seed)
+        )
+        for _ in islice(steps, self.count):
+            pass
+        return tally
+
+
+def quick() -> Iterator[Job]:
+    """What the tests run: every mode with one fault, those of the table with two, and a random search."""
+    for mode in MODES:
+        yield Job(mode=mode, bounds=Bounds(faults=2 if mode in COLUMNS else 1))
+        crowd = Bounds(deliveries=3, faults=4, generations=3, overlapping=True)
+        yield Job(mode=mode, bounds=crowd, seed=SEED, count=100)
+    for skews in SKEWS_MS[1:]:
+        yield Job(mode="complete", bounds=Bounds(faults=1, skews_ms=skews))
+
+
+def thorough(seed: int, scale: float) -> Iterator[Job]:
+    """What `make prove` runs."""
+    for mode in MODES:
+        for skews in SKEWS_MS:
+            yield Job(mode=mode, bounds=Bounds(faults=2, skews_ms=skews))
+        yield Job(mode=mode, bounds=Bounds(faults=1, generations=3))
+        for deliveries in (2, 3, 4):
+            crowd = Bounds(deliveries=deliveries, faults=6, generations=4, overlapping=True)
+            yield Job(mode=mode, bounds=crowd, seed=seed + deliveries, count=int(3_000 * scale))
+    for mode in COLUMNS:
+        yield Job(mode=mode, bounds=Bounds(faults=2, generations=2))
+
+
+def prove(jobs: list[Job]) -> dict[str, Tally]:
+    """Run the jobs on all processors, telling how each ended. Raises Broken at the first schedule that breaks a rule."""
+    tallies = {name: Tally() for name in MODES}
+    begun, total = time.monotonic(), 0
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        futures = {pool.submit(job.run): job for job in jobs}
+        for number, future in enumerate(as_completed(futures), start=1):
+            try:
+                tally = future.result()
+            except BaseException:
+                pool.shutdown(cancel_futures=True, wait=False)
+                raise
+            job = futures[future]
+            tallies[job.mode].add(tally)
+            total += tally.schedules
+            _say(
+                f"{number:>3}/{len(jobs)} {time.monotonic() - begun:>5.0f} s {total:>8} schedules | {job}: {tally.schedules}"
+            )
+    return tallies
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.schedules", description=__doc__)
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument(
+        "--scale", type=float, default=1.0, help="how many random schedules, 1 is about a minute of them"
+    )
+    parser.add_argument("--quick", action="store_true", help="what the tests run")
+    parser.add_argument("--table", action="store_true", help="print only the README's table, from the quick run")
+    parser.add_argument("--replay", metavar="NAME", help="tell one schedule, by the name that a broken one printed")
+    asked = parser.parse_args()
+    if asked.replay:
+        _say(replayed(asked.replay))
+        return 0
+    if asked.table:
+        tallies = {name: Job(mode=name, bounds=Bounds()).run() for name in COLUMNS}
+        _say(table(tallies))
+        return 0
+    try:
+        tallies = prove(list(quick() if asked.quick else thorough(asked.seed, asked.scale)))
+    except Broken as broken:
+        _say(str(broken))
+        return 1
+    _say(f"\nno rule was broken in {sum(tally.schedules for tally in tallies.values())} schedules\n\n{table(tallies)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

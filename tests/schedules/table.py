@@ -1,0 +1,51 @@
+"""The table for the README: what can still happen twice, and which mode closes it, from what the schedules showed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tests.schedules.checks import Tally
+from tests.schedules.modes import MODES, Cause
+
+COLUMNS = ("complete", "hold", "commit", "guard")
+ROWS = (
+    Cause.DIED_AFTER,
+    Cause.UNRECORDED,
+    Cause.STALLED,
+    Cause.UNKNOWN,
+    Cause.DIED_BEFORE,
+    Cause.NOT_STARTED,
+)
+BEGIN, END = "<!-- reruns:begin -->", "<!-- reruns:end -->"
+
+
+def table(tallies: Mapping[str, Tally]) -> str:
+    """The Markdown between the README's markers. It depends on what was seen, not on how often."""
+    lines = [
+        "| what happens | " + " | ".join(MODES[name].title for name in COLUMNS) + " |",
+        "|---" * (1 + len(COLUMNS)) + "|",
+        *(f"| {row} | " + " | ".join(cell(row, name, tallies[name]) for name in COLUMNS) + " |" for row in ROWS),
+        "| anything else: races, lost answers, conflicts, throttles, late requests, clocks apart | "
+        + " | ".join(["once"] * len(COLUMNS))
+        + " |",
+    ]
+    return "\n".join(lines)
+
+
+def cell(cause: Cause, name: str, tally: Tally) -> str:
+    if tally.effects[cause]:
+        return "**effect made again**"
+    if tally.held[cause]:
+        return "held: a person decides"
+    if tally.rejected[cause]:
+        return "stored as failed: a person decides"
+    if tally.starts[cause]:
+        return "work runs again, written once" if MODES[name].writes else "work runs again, effect once"
+    return "once"
+
+
+def block(readme: str) -> str | None:
+    """What stands between the markers of a README; None without markers."""
+    _, begin, rest = readme.partition(BEGIN)
+    found, end, _ = rest.partition(END)
+    return found.strip() if begin and end else None

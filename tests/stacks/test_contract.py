@@ -1,0 +1,110 @@
+"""Where the stack meets others: the handlers' settings, the handlers' names, CloudFormation itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from aws_lambda_powertools import Metrics
+from cfnlint.api import lint  # type: ignore[import-untyped]  # it ships no types
+from cfnlint.config import ManualArgs  # type: ignore[import-untyped]
+
+from handlers import orders, payments
+from handlers.observing import Observer
+from handlers.wiring import OrdersSettings, PaymentsSettings, Settings
+from idem import Delivery, Ending, Key, Record, Retry, Status, Unavailable
+from idem.errors import ClaimLost, ConfigurationError, StoreUnavailable, UnsettledWork
+from tests.stacks.conftest import STAGES
+from tests.stacks.reading import environment, resources
+
+if TYPE_CHECKING:
+    from aws_cdk.assertions import Template
+
+# W3005: CDK makes a function depend on its role by name, though the reference says so already; harmless.
+IGNORED = ["W3005"]
+
+
+KEY = Key("orders.fulfil", "1")
+RECORD = Record(key=KEY, status=Status.IN_PROGRESS, claim_token="t", attempt=1, starts=1, claimed_at=0)
+
+# The outcomes that a person should hear of, one for each alarm.
+DOUBTFUL = (
+    Retry(ClaimLost(KEY, None)),
+    Retry(UnsettledWork(RECORD, "its lease lapsed")),
+    Unavailable(StoreUnavailable("complete", "ThrottlingException", "slow down"), ran=True),
+)
+
+CONSUMERS: dict[str, tuple[str, type[Settings]]] = {
+    "orders": (orders.OPERATION, OrdersSettings),
+    "payments": (payments.OPERATION, PaymentsSettings),
+}
+
+
+@pytest.mark.parametrize("word", CONSUMERS)
+def test_each_handler_finds_its_settings_in_the_deployed_environment_and_needs_all_of_them(
+    template: Template, word: str
+) -> None:
+    settings = CONSUMERS[word][1]
+    variables = environment(template, word)
+    assert settings.from_environment(variables).idempotency_table == variables["IDEMPOTENCY_TABLE"]
+    for name in [name for name in variables if not name.startswith("POWERTOOLS_")]:
+        others = {other: value for other, value in variables.items() if other != name}
+        with pytest.raises(ConfigurationError, match=name):
+            settings.from_environment(others)
+
+
+def forget_metrics() -> None:
+    metrics = Metrics(namespace="none")
+    metrics.clear_default_dimensions()
+    metrics.clear_metrics()
+
+
+@pytest.fixture
+def _own_metrics() -> Iterator[None]:
+    """Powertools' Metrics are shared by the whole process; on Lambda that is one consumer's."""
+    forget_metrics()
+    yield
+    forget_metrics()
+
+
+@pytest.mark.usefixtures("_own_metrics")
+@pytest.mark.parametrize("word", CONSUMERS)
+def test_the_alarms_watch_the_metrics_that_the_handlers_emit(
+    template: Template, word: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    operation = CONSUMERS[word][0]
+    for name, value in environment(template, word).items():
+        monkeypatch.setenv(name, value)
+    observer = Observer(operation)
+    with observer.invocation(None):
+        for outcome in DOUBTFUL:
+            arrival = Delivery(id="m-1", payload={})
+            observer(Ending(operation=operation, arrival=arrival, outcome=outcome, key=KEY, started=0, ended=1))
+    blobs = [json.loads(line) for line in capsys.readouterr().out.splitlines() if '"_aws"' in line]
+    emitted = {
+        (metrics["Namespace"], metric["Name"], frozenset((name, blob[name]) for name in dimensions))
+        for blob in blobs
+        for metrics in blob["_aws"]["CloudWatchMetrics"]
+        for metric in metrics["Metrics"]
+        for dimensions in metrics["Dimensions"]
+    }
+    watched = {
+        (
+            each["Namespace"],
+            each["MetricName"],
+            frozenset((dimension["Name"], dimension["Value"]) for dimension in each["Dimensions"]),
+        )
+        for each in resources(template, "AWS::CloudWatch::Alarm").values()
+        if {"Name": "operation", "Value": operation} in each["Dimensions"]
+    }
+    assert watched == emitted
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_cloudformation_would_accept_the_template(assembly: Path, stage: str) -> None:
+    template = (assembly / f"Idem-{stage}.template.json").read_text()
+    found = lint(template, config=ManualArgs(regions=["us-east-1", "eu-central-1"], ignore_checks=IGNORED))
+    assert [f"{match.rule.id} {match.message}" for match in found] == []

@@ -1,0 +1,234 @@
+"""How the asset is made: against a small project and a made-up distribution, without CDK."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from stacks.errors import PackagingError
+from stacks.packaging import digest, distribution_files, merge, pins, source_files, stage_asset, write
+
+
+def install(site: Path, name: str, version: str, files: dict[str, bytes]) -> None:
+    """Lay a distribution out as pip does, RECORD included."""
+    info = f"{name}-{version}.dist-info"
+    files = files | {
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n".encode(),
+        f"{info}/INSTALLER": b"pip\n",
+        f"{info}/direct_url.json": b'{"url": "file:///a/folder/of/this/machine"}',
+        f"{info}/licenses/LICENSE.txt": b"be nice\n",
+    }
+    lines = []
+    for path, content in files.items():
+        file = site / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+        value = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+        lines.append(f"{path},sha256={value},{len(content)}")
+    lines.append(f"{info}/RECORD,,")
+    (site / info / "RECORD").write_text("\n".join(lines) + "\n")
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of installed distributions, first on the path."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(str(folder))
+    return folder
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project with one module of each kind."""
+    root = tmp_path / "project"
+    for path in (
+        "idem/__init__.py",
+        "idem/cli.py",
+        "idem/__main__.py",
+        "idem/testing.py",
+        "idem/sources/__init__.py",
+        "idem/sources/testing.py",
+        "idem/__pycache__/cli.cpython-311.pyc",
+        "handlers/__init__.py",
+        "handlers/orders.py",
+        "handlers/notes.txt",
+        "sandbox/__init__.py",
+        "sandbox/faults.py",
+        "sandbox/demo.py",
+        "tests/test_orders.py",
+    ):
+        file = root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"# {path}\n")
+    (root / "lock.txt").write_text("# nothing is pinned\n")
+    return root
+
+
+def staged_paths(project: Path, tmp_path: Path, *, with_faults: bool) -> set[str]:
+    asset = stage_asset(root=project, lock=project / "lock.txt", into=tmp_path / "out", with_faults=with_faults)
+    return {path.relative_to(asset.path).as_posix() for path in asset.path.rglob("*") if path.is_file()}
+
+
+SHIPPED = {
+    "idem/__init__.py",
+    "idem/sources/__init__.py",
+    "idem/sources/testing.py",
+    "handlers/__init__.py",
+    "handlers/orders.py",
+}
+
+
+def test_only_what_runs_in_lambda_is_shipped(project: Path, tmp_path: Path) -> None:
+    assert staged_paths(project, tmp_path, with_faults=False) == SHIPPED
+
+
+def test_faults_are_shipped_when_asked_for_and_nothing_else_of_the_sandbox(project: Path, tmp_path: Path) -> None:
+    assert staged_paths(project, tmp_path, with_faults=True) == SHIPPED | {"sandbox/__init__.py", "sandbox/faults.py"}
+
+
+def test_a_missing_source_is_named(project: Path, tmp_path: Path) -> None:
+    (project / "sandbox/faults.py").unlink()
+    with pytest.raises(PackagingError, match=r"sandbox/faults\.py"):
+        staged_paths(project, tmp_path, with_faults=True)
+    shutil.rmtree(project / "handlers")
+    with pytest.raises(PackagingError, match=r"handlers/__init__\.py"):
+        staged_paths(project, tmp_path, with_faults=False)
+    assert not (tmp_path / "out").exists()
+
+
+def test_times_and_place_change_nothing_and_one_byte_does(project: Path, tmp_path: Path) -> None:
+    first = stage_asset(root=project, lock=project / "lock.txt", into=tmp_path / "a")
+    elsewhere = tmp_path / "moved"
+    shutil.copytree(project, elsewhere)
+    for path in elsewhere.rglob("*"):
+        os.utime(path, (1, 1))
+    second = stage_asset(root=elsewhere, lock=elsewhere / "lock.txt", into=tmp_path / "b")
+    assert first.digest == second.digest
+    (elsewhere / "handlers/orders.py").write_text("# handlers/orders.py \n")
+    assert stage_asset(root=elsewhere, lock=elsewhere / "lock.txt", into=tmp_path / "b").digest != first.digest
+
+
+def test_a_content_that_moved_to_another_path_is_another_asset() -> None:
+    assert digest({"a": b"1"}) != digest({"b": b"1"})
+    assert digest({"a": b"1", "b": b"2"}) != digest({"a": b"2", "b": b"1"})
+    assert digest({"a": b"1", "b": b"2"}) == digest({"b": b"2", "a": b"1"})
+
+
+def test_a_staged_folder_is_used_again_and_mended_when_something_was_left_in_it(tmp_path: Path) -> None:
+    files = {"handlers/orders.py": b"x = 1\n"}
+    asset = write(files, tmp_path)
+    inode = asset.path.stat().st_ino
+    assert write(files, tmp_path).path.stat().st_ino == inode
+    (asset.path / "handlers/orders.pyc").write_bytes(b"bytecode")
+    assert write(files, tmp_path) == asset
+    assert [path.name for path in asset.path.rglob("*") if path.is_file()] == ["orders.py"]
+    assert [path.name for path in tmp_path.iterdir()] == [asset.digest]
+
+
+def test_lambda_may_read_files_staged_under_a_private_umask(tmp_path: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        asset = write({"idem/__init__.py": b""}, tmp_path)
+    finally:
+        os.umask(before)
+    assert (asset.path / "idem/__init__.py").stat().st_mode & 0o777 == 0o644
+
+
+def test_a_distribution_keeps_its_code_and_licence_and_loses_what_tells_of_this_machine(site: Path) -> None:
+    install(site, "parcel", "1.2", {"parcel/__init__.py": b"", "parcel/x.pyc": b"", "../../bin/parcel": b"#!"})
+    assert set(distribution_files("parcel", "1.2")) == {
+        "parcel/__init__.py",
+        "parcel-1.2.dist-info/METADATA",
+        "parcel-1.2.dist-info/licenses/LICENSE.txt",
+    }
+
+
+def test_only_the_apis_in_use_are_shipped(site: Path) -> None:
+    data = {
+        "botocore/data/endpoints.json": b"{}",
+        "botocore/data/dynamodb/2012-08-10/service-2.json.gz": b"x",
+        "botocore/data/dynamodb/2012-08-10/examples-1.json": b"x",
+        "botocore/data/ec2/2016-11-15/service-2.json.gz": b"x",
+        "botocore/client.py": b"",
+    }
+    install(site, "botocore", "9.9", data)
+    kept = {path for path in distribution_files("botocore", "9.9") if not path.startswith("botocore-")}
+    assert kept == {
+        "botocore/data/endpoints.json",
+        "botocore/data/dynamodb/2012-08-10/service-2.json.gz",
+        "botocore/client.py",
+    }
+
+
+def test_another_version_than_the_pinned_one_is_refused_with_both(site: Path) -> None:
+    install(site, "parcel", "1.2", {"parcel.py": b""})
+    with pytest.raises(PackagingError, match=r"parcel is installed as 1\.2 but pinned as 1\.3: .*'make'"):
+        distribution_files("parcel", "1.3")
+
+
+def test_a_distribution_that_is_not_installed_is_named(site: Path) -> None:
+    assert not list(site.iterdir())
+    with pytest.raises(PackagingError, match=r"parcel-nowhere 1\.0 is not installed: .*'make'"):
+        distribution_files("parcel-nowhere", "1.0")
+
+
+@pytest.mark.parametrize("file", ["parcel/fast.cpython-311-x86_64-linux-gnu.so", "parcel/fast.pyd"])
+def test_compiled_code_is_refused(site: Path, file: str) -> None:
+    install(site, "parcel", "1.2", {"parcel/__init__.py": b"", file: b"\x7fELF"})
+    with pytest.raises(PackagingError, match="compiled code"):
+        distribution_files("parcel", "1.2")
+
+
+def test_a_distribution_changed_or_damaged_since_its_installation_is_refused(site: Path) -> None:
+    install(site, "parcel", "1.2", {"parcel.py": b"honest\n"})
+    (site / "parcel.py").write_bytes(b"patched\n")
+    with pytest.raises(PackagingError, match=r"parcel\.py was changed"):
+        distribution_files("parcel", "1.2")
+    (site / "parcel.py").unlink()
+    with pytest.raises(PackagingError, match=r"parcel\.py is gone"):
+        distribution_files("parcel", "1.2")
+
+
+def test_a_distribution_without_a_list_of_its_files_is_refused(site: Path) -> None:
+    install(site, "parcel", "1.2", {"parcel.py": b""})
+    (site / "parcel-1.2.dist-info/RECORD").unlink()
+    with pytest.raises(PackagingError, match="no list of its files"):
+        distribution_files("parcel", "1.2")
+
+
+def test_two_sources_of_one_path_are_refused() -> None:
+    with pytest.raises(PackagingError, match=r"six\.py"):
+        merge([{"six.py": b"1", "a.py": b""}, {"six.py": b"1"}])
+
+
+def test_pins_are_read_past_hashes_and_comments(tmp_path: Path) -> None:
+    lock = tmp_path / "lock.txt"
+    lock.write_text(
+        "# by hand\nboto3==1.44.8 \\\n    --hash=sha256:aa \\\n    --hash=sha256:bb\n    # via x\nsix==1.17\n"
+    )
+    assert pins(lock) == {"boto3": "1.44.8", "six": "1.17"}
+
+
+@pytest.mark.parametrize("line", ["boto3>=1.44", "boto3", "-r other.txt", "six==1 ; python_version < '3.12'", "-e ."])
+def test_a_line_that_is_no_exact_pin_is_refused(tmp_path: Path, line: str) -> None:
+    lock = tmp_path / "lock.txt"
+    lock.write_text(f"{line}\n")
+    with pytest.raises(PackagingError, match="no exact pin"):
+        pins(lock)
+
+
+def test_a_missing_lock_file_is_refused_with_the_remedy(tmp_path: Path) -> None:
+    with pytest.raises(PackagingError, match="'make lock'"):
+        pins(tmp_path / "lock.txt")
+
+
+def test_a_module_named_for_leaving_out_is_left_out_at_the_top_only(project: Path) -> None:
+    files = source_files(project, "idem", without=frozenset({"testing"}))
+    assert "idem/testing.py" not in files
+    assert "idem/sources/testing.py" in files
