@@ -79,9 +79,10 @@ def completed(result: Result, expires_at: int | None, now_ms: int) -> dict[str, 
     return _finished(Status.SUCCEEDED, expires_at, now_ms) | result_attributes(result)
 
 
-def failed(failure: Failure, expires_at: int | None, now_ms: int) -> dict[str, Item | None]:
-    """The attributes that make a record failed; None removes one."""
-    return _finished(Status.FAILED, expires_at, now_ms) | {"error": failure_value(failure)}
+def failed(claim: Claim, failure: Failure, expires_at: int | None, now_ms: int) -> dict[str, Item | None]:
+    """The attributes that make a record failed; None removes one. The claim says how many starts count."""
+    attributes = _finished(Status.FAILED, expires_at, now_ms)
+    return attributes | {"starts": number(claim.starts), "error": failure_value(failure)}
 
 
 def _finished(status: Status, expires_at: int | None, now_ms: int) -> dict[str, Item | None]:

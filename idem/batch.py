@@ -22,7 +22,6 @@ from idem.delivery import Arrival, Done, NotStarted, Outcome, Retry, Unavailable
 from idem.errors import ClaimLost, ConfigurationError, IdemError
 from idem.flow import Ended, Flow, refusal
 from idem.record import Answer, Claim, Key, Request
-from idem.store import Release
 from idem.writes import Commit
 
 CHUNK = 25  # the most statements that DynamoDB takes in one BatchExecuteStatement
@@ -183,10 +182,10 @@ class Batch:
         return True
 
     def _give_back(self, task: Task, reason: NotStarted) -> None:
-        """End a task whose work was not started. Its claim is released, so that the next delivery can start at once."""
+        """End a task whose work was not started. Its claim is given back, so that the next delivery can start at once."""
         task.outcome = reason
         if task.claim is not None:
-            self._keep(task, Ended(Release(task.claim), reason))
+            self._keep(task, self._flow.given_back(task.claim, reason, counted=_wanted(task).starts_now))
 
     def _begin(self, task: Task) -> bool:
         """Count the start of the task's work, where a limit on starts needs it; whether the work may run."""

@@ -98,11 +98,11 @@ def _walk(value: object) -> str:
         case list() | tuple():
             return f"[{','.join(_walk(one) for one in value)}]"
         case set() | frozenset():
-            return f"set[{','.join(sorted(_walk(one) for one in value))}]"
+            return f"set[{','.join(sorted({_walk(one) for one in value}))}]"
         case bytes() | bytearray() | memoryview():
             return f'bytes"{base64.b64encode(value).decode("ascii")}"'
         case datetime():
-            return _string((value.astimezone(UTC) if value.tzinfo else value).isoformat())
+            return _string(_instant(value).isoformat())
         case date() | time():
             return _string(value.isoformat())
         case UUID():
@@ -113,6 +113,13 @@ def _walk(value: object) -> str:
             raise MalformedDelivery(
                 f"a {type(value).__name__} has no canonical form: pass JSON values, or choose fields to hash"
             )
+
+
+def _instant(value: datetime) -> datetime:
+    try:
+        return value.astimezone(UTC) if value.tzinfo else value
+    except OverflowError:
+        raise MalformedDelivery(f"{value.isoformat()} is before year 1 or after year 9999 in UTC") from None
 
 
 def _string(value: str) -> str:

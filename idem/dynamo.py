@@ -95,7 +95,7 @@ class DynamoStore:
         return self._claim_over(wanted, None)
 
     def claim_many(self, wanted: Sequence[Request]) -> list[Answer | IdemError]:
-        if len(wanted) == 1 or self._together is Together.SINGLY:
+        if len(wanted) < 2 or self._together is Together.SINGLY:
             return claim_each(self, wanted)
         if self._together is Together.THREADS:
             return list(self._pool().map(lambda one: tried(partial(self.claim, one)), wanted))
@@ -182,7 +182,7 @@ class DynamoStore:
         self._record("complete", claim, Status.SUCCEEDED, update)
 
     def fail(self, claim: Claim, failure: Failure, expires_at: int | None) -> None:
-        update = self._actions.update(claim, failed(failure, expires_at, self._clock.now_ms()))
+        update = self._actions.update(claim, failed(claim, failure, expires_at, self._clock.now_ms()))
         self._record("fail", claim, Status.FAILED, update)
 
     def commit(self, claim: Claim, result: Result, expires_at: int | None, writes: Sequence[Write]) -> None:
@@ -201,7 +201,7 @@ class DynamoStore:
         return from_item(item, key) if item else None
 
     def record_many(self, recordings: Sequence[Recording]) -> list[IdemError | None]:
-        if len(recordings) == 1 or self._together is Together.SINGLY:
+        if len(recordings) < 2 or self._together is Together.SINGLY:
             return record_each(self, recordings)
         if self._together is Together.THREADS:
             return list(self._pool().map(lambda one: tried(partial(record_one, self, one)), recordings))
@@ -215,7 +215,7 @@ class DynamoStore:
             case Complete(claim, result, expires_at):
                 return self._statements.update(claim, completed(result, expires_at, self._clock.now_ms()))
             case Fail(claim, failure, expires_at):
-                return self._statements.update(claim, failed(failure, expires_at, self._clock.now_ms()))
+                return self._statements.update(claim, failed(claim, failure, expires_at, self._clock.now_ms()))
             case Release(claim):
                 return self._statements.delete(claim)
 

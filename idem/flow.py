@@ -6,7 +6,7 @@ The caller runs the work between `claim` and `record`, so that it can be called,
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from idem import results
@@ -134,6 +134,17 @@ class Flow:
         failure = failure_of(error, reclaimable=kind is Kind.TRANSIENT)
         outcome = Rejected(error, recorded=True) if final else Retry(error)
         return Ended(Fail(claim, failure, self.expires_at()), outcome)
+
+    def given_back(self, claim: Claim, reason: NotStarted, *, counted: bool) -> Ended:
+        """How an attempt ended whose work was not started; `counted`: its claim had counted a start.
+
+        A first claim is forgotten. The record of a later one stays, because the next attempt's number must be above its own.
+        """
+        if claim.attempt == 1:
+            return Ended(Release(claim), reason)
+        failure = Failure(type=type(reason).__name__, message=reason.reason, reclaimable=True)
+        uncounted = replace(claim, starts=claim.starts - 1) if counted else claim
+        return Ended(Fail(uncounted, failure, self.expires_at()), reason)
 
     def record(self, ended: Ended) -> Outcome:
         """Record how an attempt ended. Whatever goes wrong here, the work has run: nothing is raised."""

@@ -50,12 +50,15 @@ def check_operation(operation: str) -> str:
 
 def make_key(operation: str, parts: Sequence[str]) -> Key:
     """The key of `operation` and an identity made of `parts`; raises MissingKeyPart for none, or an empty one.
+    A plain text is one part.
 
     Parts are brought to NFC, escaped ("%" and "#") and joined by "#". An identity that is too long or not printable is
     replaced by a tagged SHA-256 of the same text.
     """
-    if not parts or not all(part.strip() for part in parts):
-        raise MissingKeyPart(f"the key of {operation} has an empty part: {list(parts)!r}")
+    if isinstance(parts, str):  # is a sequence of its letters, which nobody means
+        parts = [parts]
+    if not isinstance(parts, Sequence) or not parts or not all(isinstance(part, str) and part.strip() for part in parts):
+        raise MissingKeyPart(f"the key of {operation} has an empty part, or one that is not text: {parts!r}")
     identity = "#".join(normalize("NFC", part).replace("%", "%25").replace("#", "%23") for part in parts)
     raw = identity.encode("utf-8", "surrogatepass")
     if len(raw) > IDENTITY_BYTES_MAX or not identity.isprintable():

@@ -50,6 +50,8 @@ LEASE_MARGIN = timedelta(seconds=1)  # a write sent in an invocation's last mome
 SKEW_MARGIN = timedelta(seconds=2)  # hosts with a time service differ by milliseconds; this is far above
 RESULT_BYTES_MAX = 4096  # a refused claim is billed by the stored item's size, one write unit per KB
 
+RESULT_BYTES_LIMIT = 300_000  # an item holds 400 KB, and the record has other attributes
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
@@ -92,6 +94,11 @@ class Policy:
             raise ConfigurationError("lease must be above zero, and wait and lease_margin not below it")
         if self.wait >= self.lease:
             raise ConfigurationError(f"wait ({self.wait}) must be shorter than the lease ({self.lease})")
+        if not 0 <= self.result_bytes_max <= RESULT_BYTES_LIMIT:
+            raise ConfigurationError(
+                f"result_bytes_max is {self.result_bytes_max}: it must be from 0 to {RESULT_BYTES_LIMIT}, because a larger"
+                " record could not be written"
+            )
         if self.skew_margin < timedelta(0):
             raise ConfigurationError("skew_margin must not be below zero")
         if self.retention is not None and self.retention < self.lease:

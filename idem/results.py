@@ -31,6 +31,9 @@ from uuid import UUID
 from idem.record import Result
 
 
+REASON_CHARS_MAX = 200  # of a NotKept that the work returns: a sentence
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class ResultId:
     """Keep only this identifier of the result: where the effect can be looked up."""
@@ -50,7 +53,7 @@ def store(value: object, bytes_max: int) -> tuple[Result, Any]:
     if isinstance(value, ResultId):
         return _store_id(value, bytes_max)
     if isinstance(value, NotKept):
-        return Result("omitted", value.reason), value
+        return Result("omitted", _writable(value.reason)), value
     try:
         text = _ENCODER.encode(value)
         size = len(text.encode("utf-8"))
@@ -82,6 +85,11 @@ def _store_id(value: ResultId, bytes_max: int) -> tuple[Result, Any]:
     if not 0 < size <= bytes_max:
         return Result("omitted", f"its identifier has {size} bytes, the limit is {bytes_max}"), value
     return Result("id", value.value), value
+
+
+def _writable(reason: object) -> str:
+    """The reason as text that a record can hold, whatever the work put there."""
+    return str(reason).encode("utf-8", "replace").decode("utf-8")[:REASON_CHARS_MAX]
 
 
 def _plain(value: object) -> object:

@@ -78,7 +78,7 @@ class Store(Protocol):
         ...
 
     def fail(self, claim: Claim, failure: Failure, expires_at: int | None) -> None:
-        """in_progress -> failed."""
+        """in_progress -> failed, with the claim's count of starts."""
         ...
 
     def release(self, claim: Claim) -> None:
@@ -203,7 +203,8 @@ class MemoryStore:
         with self._lock:
             if self._already(claim, Status.FAILED):
                 return
-            self.records[claim.key] = failed(self._held(claim), failure, expires_at, self._clock.now_ms())
+            record = replace(self._held(claim), starts=claim.starts)
+            self.records[claim.key] = failed(record, failure, expires_at, self._clock.now_ms())
 
     def release(self, claim: Claim) -> None:
         with self._lock:

@@ -6,7 +6,6 @@
 What the account stores, unpacks and logs lies in one temporary folder, removed with it.
 """
 
-import http.client
 import shutil
 import signal
 import socket
@@ -14,25 +13,13 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self, overload
-from urllib.parse import urlsplit
+from typing import Self
 
-from botocore.config import Config
-
-from sandbox.isolation import ACCOUNT_ID, HOST, REGION, ROOT, blind_session, child_environment, engine_environment
+from sandbox.access import Access, Response
+from sandbox.isolation import ACCOUNT_ID, HOST, REGION, ROOT, engine_environment
 from sandbox.process import STOP_SECONDS, ProcessGroup
-
-if TYPE_CHECKING:
-    from mypy_boto3_cloudformation import CloudFormationClient
-    from mypy_boto3_dynamodb import DynamoDBClient
-    from mypy_boto3_lambda import LambdaClient
-    from mypy_boto3_logs import CloudWatchLogsClient
-    from mypy_boto3_secretsmanager import SecretsManagerClient
-    from mypy_boto3_sqs import SQSClient
 
 __all__ = ["ACCOUNT_ID", "REGION", "ROOT", "AccountError", "LocalAccount", "Response"]
 
@@ -42,35 +29,19 @@ START_SECONDS = 30.0
 START_ATTEMPTS = 3
 """A free port can be taken between asking for it and using it; another port is tried this often."""
 
-CONNECT_SECONDS = 2
-READ_SECONDS = 15
-"""The engine is on this machine, but a call that starts a Lambda worker waits for the worker."""
-
-POST_SECONDS = 60.0
-"""A function's time-out is shorter than this, so the function's own time-out is seen and not this one."""
-
 
 class AccountError(Exception):
     """The local account could not be started."""
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
-    """An HTTP answer. Header names are in lower case."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-
-
-class LocalAccount:
+class LocalAccount(Access):
     """A context manager around one engine. `start` and `stop` are for owners that live longer than a `with`."""
 
     def __init__(self, *, engine: Path = ROOT / ".venv" / "engine" / "bin" / "python") -> None:
+        super().__init__(port=0)
         self._engine = engine
         self._folder: Path | None = None
         self._process: ProcessGroup | None = None
-        self._port = 0
         self._sigterm_taken = False
 
     def __enter__(self) -> Self:
@@ -81,11 +52,6 @@ class LocalAccount:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
-
-    @property
-    def endpoint(self) -> str:
-        """The address that answers for every service, without a slash at the end."""
-        return f"http://{HOST}:{self._port}"
 
     @property
     def folder(self) -> Path:
@@ -122,50 +88,6 @@ class LocalAccount:
             self._folder = None
             self._give_back_sigterm()
 
-    def environment(self) -> dict[str, str]:
-        """Return the environment for programs that work on this account and can reach no other.
-
-        Everything of the caller's AWS set-up is left out: profiles, sessions, endpoints, files.
-        """
-        return child_environment(self.endpoint)
-
-    @overload
-    def client(self, service: Literal["cloudformation"]) -> "CloudFormationClient": ...
-    @overload
-    def client(self, service: Literal["dynamodb"]) -> "DynamoDBClient": ...
-    @overload
-    def client(self, service: Literal["lambda"]) -> "LambdaClient": ...
-    @overload
-    def client(self, service: Literal["logs"]) -> "CloudWatchLogsClient": ...
-    @overload
-    def client(self, service: Literal["secretsmanager"]) -> "SecretsManagerClient": ...
-    @overload
-    def client(self, service: Literal["sqs"]) -> "SQSClient": ...
-    def client(self, service: str) -> Any:
-        """Return a new boto3 client of this account, blind to the caller's AWS set-up."""
-        # A table of proxies without an entry for http: a proxy of the caller's cannot see this machine's loopback.
-        config = Config(
-            connect_timeout=CONNECT_SECONDS,
-            read_timeout=READ_SECONDS,
-            retries={"mode": "standard", "total_max_attempts": 2},
-            proxies={"https": ""},
-        )
-        create: Any = blind_session().client
-        return create(service, endpoint_url=self.endpoint, config=config)
-
-    def post(
-        self, url: str, body: bytes, headers: Mapping[str, str], *, timeout_seconds: float = POST_SECONDS
-    ) -> Response:
-        """Post `body` to a deployed `url`. Raises `OSError` when the engine does not answer in time.
-
-        The name in the address exists nowhere: the request goes to the engine and carries the name as its `Host`.
-        """
-        parts = urlsplit(url)
-        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        return self._request(
-            "POST", target, body=body, headers={**headers, "Host": parts.netloc}, timeout_seconds=timeout_seconds
-        )
-
     def log_tail(self, lines: int = 40) -> str:
         """Return the last lines of the engine's log, empty when it is not running."""
         return "" if self._process is None else self._process.tail(lines)
@@ -179,46 +101,22 @@ class LocalAccount:
             self._process.stop()
         if self._folder is None or not self._folder.exists():
             self._folder = Path(tempfile.mkdtemp(prefix="idem-account-"))
-        self._port = _free_port()
+        self.port = _free_port()
         script = str(Path(__file__).with_name("engine.py"))
         self._process = ProcessGroup(
             [str(self._engine), "-P", script],
             cwd=self._folder,
-            env=engine_environment(self._folder, self._port),
+            env=engine_environment(self._folder, self.port),
             log=self._folder / "engine.log",
         )
         deadline = time.monotonic() + START_SECONDS
         while self._process.running:
-            if self._answers():
+            if self.answers():
                 return self._process.running
             if time.monotonic() > deadline:
                 raise self._failure(f"did not answer within {START_SECONDS:.0f} s")
             time.sleep(0.05)
         return False
-
-    def _answers(self) -> bool:
-        try:
-            return self._request("GET", "/_ministack/health", timeout_seconds=CONNECT_SECONDS).status == http.client.OK
-        except OSError:
-            return False
-
-    def _request(
-        self,
-        method: str,
-        target: str,
-        *,
-        timeout_seconds: float,
-        body: bytes = b"",
-        headers: Mapping[str, str] | None = None,
-    ) -> Response:
-        connection = http.client.HTTPConnection(HOST, self._port, timeout=timeout_seconds)
-        try:
-            connection.request(method, target, body=body, headers=dict(headers or {}))
-            answer = connection.getresponse()
-            names = {name.lower(): value for name, value in answer.getheaders()}
-            return Response(status=answer.status, headers=names, body=answer.read())
-        finally:
-            connection.close()
 
     def _take_sigterm(self) -> None:
         """Turn SIGTERM into `SystemExit`, so that leaving by it stops the account; a handler of the caller's stays."""

@@ -25,6 +25,8 @@ MARKS = (("sandbox", "die"), ("data", "object", "metadata", "sandbox_die"))
 
 def mortal(consumer: Consumer) -> Consumer:
     """The same consumer, with a work that can be told to die."""
+    if consumer.work is None:
+        raise TypeError("a plan has no effect to die after")
     return replace(consumer, work=_dying(consumer.work))
 
 

@@ -10,6 +10,8 @@ ROOT = Path(__file__).resolve().parent.parent
 REGION = "us-east-1"
 ACCOUNT_ID = "000000000000"
 HOST = "127.0.0.1"
+RUNNING = ROOT / ".venv" / "sandbox.json"
+"""Where `make sandbox` says how it can be reached, for as long as it runs."""
 
 LOCAL_ONLY = {
     "AWS_ACCESS_KEY_ID": ACCOUNT_ID,

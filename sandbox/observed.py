@@ -10,7 +10,7 @@ from typing import Any
 
 from idem import Key, Record, keys
 from idem.schema import PARTITION_KEY, from_item, primary_key
-from sandbox.account import LocalAccount
+from sandbox.access import Access
 from sandbox.deploy import Outputs
 
 POLL_SECONDS = 0.1
@@ -23,7 +23,7 @@ class NotSeenError(Exception):
 class Observed:
     """A reader of one deployed stack."""
 
-    def __init__(self, account: LocalAccount, outputs: Outputs) -> None:
+    def __init__(self, account: Access, outputs: Outputs) -> None:
         self._outputs = outputs
         self._dynamodb = account.client("dynamodb")
         self._sqs = account.client("sqs")
@@ -39,6 +39,11 @@ class Observed:
         """How many rows the ledger has for each subject."""
         pages = self._dynamodb.get_paginator("scan").paginate(TableName=self._outputs.ledger_table_name)
         return Counter(item[PARTITION_KEY]["S"] for page in pages for item in page["Items"])
+
+    def effects_by_key(self) -> Counter[str]:
+        """How many rows the ledger has for each idempotency key."""
+        pages = self._dynamodb.get_paginator("scan").paginate(TableName=self._outputs.ledger_table_name)
+        return Counter(item["idempotencyKey"]["S"] for page in pages for item in page["Items"])
 
     def arrivals(self) -> dict[str, int]:
         """How often each message of the queue was delivered, by message id: its highest receive count in the logs."""

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import copy
-import hashlib
-import hmac
 import json
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from sandbox.account import ROOT, LocalAccount, Response
+from idem.testing import sign_stripe
+from sandbox.access import Access, Response
 from sandbox.deploy import Outputs
+from sandbox.isolation import ROOT
 
 EVENTS = ROOT / "events"
 
@@ -24,7 +24,7 @@ def sample(name: str) -> Any:
 class Producer:
     """Puts orders on the queue."""
 
-    def __init__(self, account: LocalAccount, outputs: Outputs) -> None:
+    def __init__(self, account: Access, outputs: Outputs) -> None:
         self._sqs = account.client("sqs")
         self._queue_url = outputs.orders_queue_url
 
@@ -36,7 +36,7 @@ class Producer:
 class Stripe:
     """Posts signed events to the webhook, as Stripe does: a fresh signature for each delivery."""
 
-    def __init__(self, account: LocalAccount, outputs: Outputs) -> None:
+    def __init__(self, account: Access, outputs: Outputs) -> None:
         self._account = account
         self._url = outputs.payments_url
         secret = account.client("secretsmanager").get_secret_value(SecretId=outputs.payments_secret_arn)
@@ -46,10 +46,10 @@ class Stripe:
         """Deliver an event once. `tampered`: its body is changed after it was signed."""
         body = json.dumps(event, ensure_ascii=False).encode()
         stamp = int(time.time())
-        signed = hmac.new(self._secret.encode(), f"{stamp}.".encode() + body, hashlib.sha256).hexdigest()
+        signature = sign_stripe(body, self._secret, stamp)
         if tampered:
             body = body.replace(b'"amount_total": ', b'"amount_total": 9')
-        headers = {"content-type": "application/json", "stripe-signature": f"t={stamp},v1={signed}"}
+        headers = {"content-type": "application/json", "stripe-signature": signature}
         return self._account.post(self._url, body, headers)
 
     def post_at_once(self, event: Any, times: int) -> list[Response]:

@@ -52,11 +52,14 @@ class Job:
 def quick() -> Iterator[Job]:
     """What the tests run: every mode with one fault, those of the table with two, and a random search."""
     for mode in MODES:
-        yield Job(mode=mode, bounds=Bounds(faults=2 if mode in COLUMNS else 1))
-        crowd = Bounds(deliveries=3, faults=4, generations=3, overlapping=True)
-        yield Job(mode=mode, bounds=crowd, seed=SEED, count=100)
+        yield Job(mode=mode, bounds=Bounds(faults=1))
     for skews in SKEWS_MS[1:]:
         yield Job(mode="complete", bounds=Bounds(faults=1, skews_ms=skews))
+    crowd = Bounds(deliveries=3, faults=4, generations=3, overlapping=True)
+    for mode in MODES:
+        yield Job(mode=mode, bounds=crowd, seed=SEED, count=100)
+    for mode in COLUMNS:
+        yield Job(mode=mode, bounds=Bounds(faults=2))
 
 
 def thorough(seed: int, scale: float) -> Iterator[Job]:

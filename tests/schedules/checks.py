@@ -14,6 +14,7 @@ from typing import Any
 from idem import Busy, Done, Outcome, Rejected, Retry, Unavailable
 from idem.errors import ClaimLost, UnsettledWork
 from tests.schedules.engine import Item
+from tests.schedules.faults import Fault
 from tests.schedules.modes import Cause, Mode
 from tests.schedules.world import RECORDS, Violation, Worker, World
 
@@ -193,7 +194,7 @@ def cause_of(earlier: Worker) -> Cause | None:
         return Cause.UNKNOWN if earlier.effect else Cause.ASKED
     if earlier.crashed:
         return Cause.DIED_AFTER if earlier.effect else Cause.DIED_BEFORE
-    if earlier.faults and _missed(earlier.outcome):
+    if _missed(earlier.outcome) and (earlier.out_of_time or any(Fault.DENIED in fault for fault in earlier.faults)):
         return Cause.UNRECORDED
     return Cause.STALLED if earlier.lapsed else None
 

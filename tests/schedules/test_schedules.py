@@ -14,6 +14,7 @@ from tests.schedules.table import BEGIN, COLUMNS, END, block, table
 from tests.schedules.world import Bounds
 
 README = Path(__file__).parents[2] / "README.md"
+UNTIL_THEN = Path(__file__).with_name("reruns.md")  # holds the table as long as there is no README
 
 
 @pytest.fixture(scope="session")

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from greenlet import getcurrent, greenlet
 
 from idem.delivery import Done, Outcome, Rejected, Retry
+from idem.engine import RETRY_CAP_MS
 from idem.errors import UnsettledWork
 from idem.testing import Crash
 from tests.schedules.engine import Engine, Item
@@ -98,6 +99,11 @@ class Worker:
         """Whether it was still at work when its lease was over."""
         until = self.ended_at if self.ended else self.world.now
         return self.stalled or until >= self.started_at + LEASE_MS
+
+    @property
+    def out_of_time(self) -> bool:
+        """Whether its invocation was too near its end to send anything again."""
+        return self.ended_at >= self.started_at + INVOCATION_MS - RETRY_CAP_MS
 
     # --- the clock of this process ---
 
