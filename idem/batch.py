@@ -151,7 +151,7 @@ class Batch:
         """Hand out each task whose work is to run, in order, and take how it ended."""
         for task in tasks:
             task.started = self._flow.clock.now_ms()
-            if self._pending and self._is_due(task):
+            if self._is_due(task):
                 self._record()
             if stopped := self._stopped(task):
                 self._give_back(task, stopped)
@@ -225,6 +225,8 @@ class Batch:
         """Record what has ended. The lock is held meanwhile: whoever asks next finds everything recorded."""
         with self._lock:
             pending, self._pending = self._pending, []
+            if not pending:
+                return
             outcomes = self._flow.record_many([ended for _, ended in pending])
             for (task, _), outcome in zip(pending, outcomes, strict=True):
                 task.outcome = outcome

@@ -30,9 +30,14 @@ class SystemClock:
         return int.from_bytes(os.urandom(4), "big") / (1 << 32)
 
 
+DOUBLINGS_MAX = (
+    60  # of any backoff: a float ends at 1,024, and a message without a dead-letter queue is received more often
+)
+
+
 def backoff_ms(attempt: int, *, base_ms: float, cap_ms: float, jitter: float) -> float:
     """The pause before try number `attempt` + 1 (attempts count from 0): doubling, capped, between half and all of it."""
-    return min(cap_ms, base_ms * 2.0**attempt) * (0.5 + jitter / 2)
+    return min(cap_ms, base_ms * 2.0 ** min(attempt, DOUBLINGS_MAX)) * (0.5 + jitter / 2)
 
 
 def new_token() -> str:

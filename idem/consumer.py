@@ -167,7 +167,14 @@ class Consumer:
         return inspect.iscoroutinefunction(self.work or self.plan)
 
     def _flow(self) -> Flow:
-        return Flow(operation=self.operation, store=self.store, policy=self.policy, clock=self.clock, token=self.token)
+        return Flow(
+            operation=self.operation,
+            store=self.store,
+            policy=self.policy,
+            clock=self.clock,
+            token=self.token,
+            reserve=self.reserve,
+        )
 
     def _ends_at(self, context: Any) -> int | None:
         """When this invocation ends, in epoch ms; None without a Lambda context."""

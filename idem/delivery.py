@@ -14,20 +14,22 @@ from idem.record import Key
 class Delivery:
     """One arrival of one message.
 
-    id: of the message or request. event_id: of the event in it, given by its producer. scope: the account or endpoint that
-    event ids are unique in. payload: the parsed content. body: the raw content. headers: HTTP headers or message attributes,
-    names in lower case. group: deliveries of one group are worked on in order. handle: what the source needs to answer it.
-    receive_count: which arrival this is, as far as the source knows.
+    id: of the message or request. event_id: of the event in it, given by its producer. deduplication_id: of a FIFO message.
+    scope: the account or endpoint that event ids are unique in. payload: the parsed content. body: the raw content.
+    headers: HTTP headers or message attributes, names in lower case. group: deliveries of one group are worked on in order.
+    receive_count: which arrival this is, as far as the source knows. handle, raw: what the source needs to answer it.
     """
 
     id: str
     payload: Any
     body: bytes = b""
     event_id: str | None = None
+    deduplication_id: str | None = None
     scope: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     group: str | None = None
     handle: str | None = None
+    raw: Mapping[str, Any] | None = None
     receive_count: int = 1
     origin: Mapping[str, str] = field(default_factory=dict)
 
@@ -40,6 +42,7 @@ class Unreadable:
     error: IdemError
     group: str | None = None
     handle: str | None = None
+    raw: Mapping[str, Any] | None = None
     receive_count: int = 1
 
 

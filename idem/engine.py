@@ -88,7 +88,7 @@ class Sender:
             try:
                 self._client.transact_write_items(**request)
                 return None
-            except Exception as error:  # noqa: BLE001 - as above
+            except Exception as error:
                 if _code(error) == "TransactionCanceledException":
                     reasons: Sequence[Mapping[str, Any]] = _response(error).get("CancellationReasons") or ()
                     return reasons

@@ -5,8 +5,10 @@ The caller runs the work between `claim` and `record`, so that it can be called,
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import Any
 
 from idem import results
@@ -14,6 +16,7 @@ from idem.clock import Clock, SystemClock, backoff_ms, new_token
 from idem.delivery import Busy, Done, NotStarted, Outcome, Rejected, Retry, Unavailable
 from idem.errors import (
     ClaimLost,
+    ConfigurationError,
     IdemError,
     RequestMismatch,
     StoredFailure,
@@ -57,13 +60,17 @@ class Ended:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flow:
-    """The steps around one piece of work. Holds no state between calls, so that one flow serves many threads."""
+    """The steps around one piece of work. Holds no state between calls, so that one flow serves many threads.
+
+    reserve: what has to be left of an attempt's time after it waited for another one.
+    """
 
     operation: str
     store: Store
     policy: Policy
     clock: Clock = field(default_factory=SystemClock)
     token: Callable[[], str] = new_token
+    reserve: timedelta = timedelta(0)
 
     def request(
         self,
@@ -102,7 +109,7 @@ class Flow:
 
     def wait(self, wanted: Request, answer: Answer) -> Answer:
         """`answer`, or what becomes of it while another attempt is in flight and the policy's patience lasts."""
-        until = min(self.clock.now_ms() + _ms(self.policy.wait), wanted.deadline)
+        until = min(self.clock.now_ms() + _ms(self.policy.wait), wanted.deadline - _ms(self.reserve))
         tries = 0
         while isinstance(answer, Held) and (left := until - self.clock.now_ms()) > 0:
             pause = backoff_ms(tries, base_ms=WAIT_BASE_MS, cap_ms=WAIT_CAP_MS, jitter=self.clock.jitter())
@@ -118,11 +125,20 @@ class Flow:
         return self.store.claim(wanted) if answer is None or isinstance(answer, TakeOver) else answer
 
     def returned(self, claim: Claim, value: Any) -> Ended:
-        """How an attempt ended whose work returned `value`."""
+        """How an attempt ended whose work returned `value`.
+
+        A coroutine or generator is work that has not run: recording it as done would lose it, so it is a failure.
+        """
+        if inspect.isawaitable(value) or inspect.isgenerator(value):
+            return self.raised(claim, _never_run(self.operation, value))
         commit = value if isinstance(value, Commit) else None
+        try:
+            writes = tuple(commit.writes) if commit else None
+        except TypeError as error:
+            return self.raised(claim, TransactionRefused(f"the writes of a Commit must be a list: {error}"))
         stored, shown = results.store(commit.result if commit else value, self.policy.result_bytes_max)
         done = Done(shown, replayed=False, attempt=claim.attempt)
-        return Ended(Complete(claim, stored, self.expires_at()), done, tuple(commit.writes) if commit else None)
+        return Ended(Complete(claim, stored, self.expires_at()), done, writes)
 
     def raised(self, claim: Claim, error: Exception) -> Ended:
         """How an attempt ended whose work raised `error`."""
@@ -205,6 +221,15 @@ class Flow:
         if self.policy.retention is None:
             return None
         return -(-(self.clock.now_ms() + _ms(self.policy.retention)) // 1000)
+
+
+def _never_run(operation: str, value: Any) -> ConfigurationError:
+    kind = type(value).__name__
+    if inspect.iscoroutine(value) or inspect.isgenerator(value):
+        value.close()
+    return ConfigurationError(
+        f"the work of {operation} returned a {kind} and has not run: pass a coroutine function itself, and no generator"
+    )
 
 
 def _outcome_of(ended: Ended, error: IdemError | None) -> Outcome:

@@ -6,6 +6,7 @@ the operation together so that no two different (operation, parts) meet in one k
 | rule | the same work is | wrong when |
 |---|---|---|
 | `message_id()` | one message of the queue, redelivered | a producer may send the same fact twice, or a DLQ redrive makes new ids |
+| `deduplication_id()` | one FIFO message, sent again later than SQS remembers | it is the hash of content that repeats on purpose |
 | `event_id()` | one event of the provider, delivered again | two events can mean one change |
 | `header("name")` | what the sender declares | the header is not covered by a signature |
 | `field("orderId")`, `fields("tenant", "orderId")` | the business fact | the field is optional, or repeats on purpose |
@@ -21,6 +22,7 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from typing import Any
 from unicodedata import normalize
 from uuid import UUID
 
@@ -50,16 +52,15 @@ def check_operation(operation: str) -> str:
 
 def make_key(operation: str, parts: Sequence[str]) -> Key:
     """The key of `operation` and an identity made of `parts`; raises MissingKeyPart for none, or an empty one.
-    A plain text is one part.
 
-    Parts are brought to NFC, escaped ("%" and "#") and joined by "#". An identity that is too long or not printable is
-    replaced by a tagged SHA-256 of the same text.
+    A plain text is one part. Parts are brought to NFC, escaped ("%" and "#") and joined by "#". An identity that is too long
+    or not printable is replaced by a tagged SHA-256 of the same text.
     """
-    if isinstance(parts, str):  # is a sequence of its letters, which nobody means
-        parts = [parts]
-    if not isinstance(parts, Sequence) or not parts or not all(isinstance(part, str) and part.strip() for part in parts):
+    given: Any = [parts] if isinstance(parts, str) else parts  # the user's rule may return anything
+    usable = isinstance(given, Sequence) and given and all(isinstance(part, str) and part.strip() for part in given)
+    if not usable:
         raise MissingKeyPart(f"the key of {operation} has an empty part, or one that is not text: {parts!r}")
-    identity = "#".join(normalize("NFC", part).replace("%", "%25").replace("#", "%23") for part in parts)
+    identity = "#".join(normalize("NFC", part).replace("%", "%25").replace("#", "%23") for part in given)
     raw = identity.encode("utf-8", "surrogatepass")
     if len(raw) > IDENTITY_BYTES_MAX or not identity.isprintable():
         identity = HASHED + hashlib.sha256(raw).hexdigest()
@@ -69,6 +70,11 @@ def make_key(operation: str, parts: Sequence[str]) -> Key:
 def message_id() -> KeyRule:
     """The id of the message or request that carried it."""
     return lambda delivery: (_part("the message id", delivery.id),)
+
+
+def deduplication_id() -> KeyRule:
+    """The deduplication id of a FIFO message: what its producer says is the same, also after SQS has forgotten it."""
+    return lambda delivery: (_part("the deduplication id", delivery.deduplication_id),)
 
 
 def event_id() -> KeyRule:

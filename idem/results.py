@@ -30,7 +30,6 @@ from uuid import UUID
 
 from idem.record import Result
 
-
 REASON_CHARS_MAX = 200  # of a NotKept that the work returns: a sentence
 
 

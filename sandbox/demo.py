@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -20,7 +21,7 @@ from sandbox.observed import NotSeenError, Observed, wait_for
 from sandbox.senders import Producer, Stripe
 from sandbox.stories import QUEUE_STORIES, SETTLE_SECONDS, WEBHOOK_STORIES, Story, World
 
-WIDTH_MIN = 100  # the table's own width; a pipe has none
+WIDTH_MIN = 92  # the table's own width; a pipe has none
 
 
 class Progress:
@@ -108,9 +109,11 @@ def _wait_until_empty(observed: Observed) -> int:
 def _report(console: Console, stories: list[Story], observed: Observed) -> list[str]:
     """Print the table; what is not as it must be."""
     effects, arrivals, dead = observed.effects(), observed.arrivals(), observed.dead_letters()
-    table = Table(title="\nWhat was delivered, and what it did", title_justify="left", title_style="bold")
+    table = Table(
+        title="\nWhat was delivered, and what it did", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD
+    )
     table.add_column("subject", no_wrap=True)
-    table.add_column("what happened")
+    table.add_column("what happened", no_wrap=True)
     for heading in ("deliveries", "runs", "effects"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("record", no_wrap=True)

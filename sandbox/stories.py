@@ -92,7 +92,7 @@ class World:
 def crashed_order(world: World) -> Story:
     """The same SQS message redelivered after a handler died half-way."""
     story = Story(
-        title="redelivered: its handler died half-way",
+        title="handler died half-way",
         subject="ORDER#1001",
         key=order_key("1001"),
         effects=1,
@@ -108,7 +108,7 @@ def crashed_order(world: World) -> Story:
 def repeated_order(world: World) -> Story:
     """The same order sent twice by its producer, under two message ids."""
     story = Story(
-        title="sent twice, under two message ids",
+        title="sent twice, two message ids",
         subject="ORDER#1002",
         key=order_key("1002"),
         effects=1,
@@ -128,7 +128,7 @@ def repeated_order(world: World) -> Story:
 def poison_order(world: World) -> Story:
     """A message that can never be worked on ends in the dead-letter queue; its work runs once, not five times."""
     story = Story(
-        title="poison, ends in the dead-letter queue",
+        title="poison: to the DLQ",
         subject="ORDER#1003",
         key=order_key("1003"),
         effects=0,
@@ -173,7 +173,7 @@ def racing_payment(world: World) -> Story:
 
 def crashed_payment(world: World) -> Story:
     """A webhook whose handler died after its work, before its record."""
-    story = _payment_story("redelivered: died before its record", "2003")
+    story = _payment_story("handler died before record", "2003")
     world.post_until_done(story, payment("2003", sandbox_die="before-record"))
     record = world.wait_done(story)
     world.say(f"payment 2003 credited by attempt {record.attempt}: the dead attempt had committed nothing")

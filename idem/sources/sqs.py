@@ -8,42 +8,61 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
+from enum import Enum
 from typing import Any
 
 from idem.clock import Clock, SystemClock, backoff_ms
-from idem.delivery import Arrival, Busy, Delivery, Done, Ending, Rejected, Retry, Unreadable
+from idem.delivery import Arrival, Busy, Delivery, Done, Ending, NotStarted, Rejected, Retry, Unreadable
 from idem.errors import MalformedDelivery, UnreportableRecord, WrongEvent
 from idem.sources.content import parse_json
+from idem.sources.dead_letters import DeadLetters
+from idem.sources.envelopes import Envelope, bare
 
 VISIBILITY_MAX = timedelta(hours=12)  # SQS's limit for one visibility timeout
 BATCH_MAX = 10  # entries in one ChangeMessageVisibilityBatch
+COUNT_DIGITS_MAX = 9  # of a receive count: the longest retention and the shortest visibility give seven
 BACKOFF_BASE = timedelta(seconds=5)  # a transient failure's first pause; it doubles with each receive
 BACKOFF_CAP = timedelta(minutes=15)
+
+
+class Order(Enum):
+    """What a failure on a FIFO queue stops."""
+
+    GROUP = "group"  # the later messages of its message group
+    QUEUE = "queue"  # all later messages of the batch
 
 
 class SqsSource:
     """Reads batches of a standard or FIFO queue, and reports what was not done.
 
-    parse: from the body's bytes to the payload; JSON unless another function is given.
+    parse: from the body's bytes to the content; JSON unless another function is given. envelope: what another service has
+    wrapped round the event: `envelopes.sns`, `eventbridge` or `s3`. order: what a failure on a FIFO queue stops.
     client, queue_url: with a boto3 SQS client, messages that come again do so when it makes sense: held ones when the lease
     ends, transient failures after a pause that grows with each receive, permanent ones at once, so that the queue's redrive
     takes them to the dead-letter queue without holding up others. Without a client they come when the queue's visibility
-    timeout ends.
+    timeout ends. dead_letters: rejected messages are sent there at once, and acknowledged; otherwise the queue's redrive takes
+    them there, without their work running again.
     """
 
     def __init__(
         self,
         *,
         parse: Callable[[bytes], Any] = parse_json,
+        envelope: Envelope = bare,
+        order: Order = Order.GROUP,
         client: Any = None,
         queue_url: str | None = None,
+        dead_letters: DeadLetters | None = None,
         backoff_base: timedelta = BACKOFF_BASE,
         backoff_cap: timedelta = BACKOFF_CAP,
         clock: Clock | None = None,
     ) -> None:
         self._parse = parse
+        self._envelope = envelope
+        self._order = order
         self._client = client
         self._queue_url = queue_url
+        self._dead_letters = dead_letters
         self._backoff_base = backoff_base
         self._backoff_cap = backoff_cap
         self._clock = clock or SystemClock()
@@ -60,13 +79,14 @@ class SqsSource:
         return [self._arrival(record) for record in records]
 
     def _arrival(self, record: Mapping[str, Any]) -> Arrival:
-        attributes = record.get("attributes") or {}
+        attributes = _mapping(record.get("attributes"))
         fifo = str(record.get("eventSourceARN", "")).endswith(".fifo")
         message_id = record.get("messageId")
         common: dict[str, Any] = {
             "id": message_id if isinstance(message_id, str) else "",
-            "group": attributes.get("MessageGroupId") if fifo else None,
-            "handle": record.get("receiptHandle"),
+            "group": self._group(attributes) if fifo else None,
+            "handle": _text(record.get("receiptHandle")),
+            "raw": record,
             "receive_count": _count(attributes.get("ApproximateReceiveCount")),
         }
         if not common["id"]:
@@ -76,17 +96,23 @@ class SqsSource:
             return Unreadable(error=MalformedDelivery(f"message {message_id} has no body"), **common)
         try:
             raw = body.encode("utf-8", "surrogatepass")
-            payload = self._parse(raw)
-        except MalformedDelivery as error:
+            event = self._envelope(self._parse(raw))
+        except Exception as error:  # noqa: BLE001 - a parser of the user's may raise anything; it must not take the batch along
             return Unreadable(error=MalformedDelivery(f"message {message_id}: {error}"), **common)
         queue = str(record.get("eventSourceARN", "")).rsplit(":", 1)[-1]
         return Delivery(
-            payload=payload,
+            payload=event.payload,
             body=raw,
-            headers=_message_attributes(record.get("messageAttributes") or {}),
+            event_id=event.event_id,
+            scope=event.scope,
+            deduplication_id=_text(attributes.get("MessageDeduplicationId")),
+            headers=_message_attributes(_mapping(record.get("messageAttributes"))),
             origin={"source": "sqs", "queue": queue, "messageId": common["id"]},
             **common,
         )
+
+    def _group(self, attributes: Mapping[str, Any]) -> str | None:
+        return "the queue" if self._order is Order.QUEUE else _text(attributes.get("MessageGroupId"))
 
     def reply(self, endings: Sequence[Ending], now_ms: int) -> dict[str, list[dict[str, str]]]:
         """The partial batch response. Raises UnreportableRecord if a record cannot be named in it.
@@ -94,6 +120,9 @@ class SqsSource:
         Then the whole batch comes again: what was done replays, and the record without an id is not lost.
         """
         undone = [ending for ending in endings if not isinstance(ending.outcome, Done)]
+        if self._dead_letters is not None:
+            buried = {id(ending) for ending in self._dead_letters.send(undone)}
+            undone = [ending for ending in undone if id(ending) not in buried]
         self._move_visibility(undone, now_ms)
         for ending in undone:
             if not ending.arrival.id:
@@ -135,7 +164,7 @@ class SqsSource:
                     jitter=self._clock.jitter(),
                 )
                 return _bounded(round(pause / 1000))
-            case Rejected() if ending.arrival.group is None:
+            case Rejected() | NotStarted() if ending.arrival.group is None:
                 return 0
         return None
 
@@ -144,8 +173,17 @@ def _bounded(seconds: int) -> int:
     return max(0, min(seconds, int(VISIBILITY_MAX.total_seconds())))
 
 
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
 def _count(value: Any) -> int:
-    return int(value) if isinstance(value, str) and value.isascii() and value.isdecimal() else 1
+    readable = isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) <= COUNT_DIGITS_MAX
+    return int(value) if readable else 1
 
 
 def _once_each(undone: Sequence[Ending]) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from idem import results
 from idem.delivery import (
     Arrival,
     Busy,
@@ -25,6 +26,7 @@ from idem.sources.http import HttpRequest, read_request, response
 from idem.sources.signatures import Scheme
 
 REPLAYED_HEADER = "idempotent-replayed"  # Stripe's own name for it
+BODY_BYTES_MAX = 5_000_000  # Lambda takes 6 MB; a larger result is said to be omitted
 RETRY_AFTER_S = 5  # when nothing says when the next try could succeed
 
 Secrets = Callable[[], Sequence[str]]
@@ -69,9 +71,14 @@ class WebhookSource:
 
     def _active_secrets(self) -> Sequence[str]:
         try:
-            return self._secrets()
+            found = self._secrets()
         except Exception as error:
             raise SecretsUnavailable(f"the signing secrets could not be read: {error}") from error
+        if not any(secret.strip() for secret in found):
+            raise SecretsUnavailable(
+                "there is no signing secret: nothing can be verified, so nothing is refused either"
+            )
+        return found
 
     def reply(self, endings: Sequence[Ending], now_ms: int) -> dict[str, Any]:
         """The answer to the provider."""
@@ -86,9 +93,9 @@ def answer(outcome: Outcome, now_ms: int) -> dict[str, Any]:
         case Busy(until):
             seconds = max(1, -(-(until - now_ms) // 1000))
             return _later(409, "another delivery of this event is being worked on", seconds)
-        case Rejected(error=SignatureInvalid() as error):
+        case Rejected(error=SignatureInvalid() as error, recorded=False):
             return response(400, {"error": "signature", "message": str(error)})
-        case Rejected(error=InputRefused() as error):
+        case Rejected(error=InputRefused() as error, recorded=False):
             return response(400, {"error": "malformed", "message": str(error)})
         case Rejected(error=RequestMismatch()):
             return response(422, {"error": "mismatch", "message": "this event id was used before with other content"})
@@ -110,8 +117,8 @@ def _shown(result: Any) -> Any:
             return {"resultId": value}
         case NotKept(reason):
             return {"resultOmitted": reason}
-        case _:
-            return result
+    stored, shown = results.store(result, BODY_BYTES_MAX)
+    return {"resultOmitted": stored.text} if stored.kind == "omitted" else shown
 
 
 def _request_id(event: Any) -> str:

@@ -107,9 +107,7 @@ class DynamoBench(Bench):
         self.sort_value = SORT_VALUE if single_table else None
         create_table(client, self.table, PARTITION_KEY, *([SORT_KEY] if single_table else []))
         create_table(client, self.orders, "orderId")
-        self.store = DynamoStore(
-            self.client, self.table, sort_value=self.sort_value, clock=clock, together=together
-        )
+        self.store = DynamoStore(self.client, self.table, sort_value=self.sort_value, clock=clock, together=together)
 
     def place(self, record: Record) -> None:
         self.client.put_item(TableName=self.table, Item=to_item(record, self.sort_value))
@@ -132,7 +130,9 @@ def create_table(client: Any, name: str, *key: str) -> None:
     """An on-demand table whose key attributes are all text."""
     client.create_table(
         TableName=name,
-        KeySchema=[{"AttributeName": part, "KeyType": kind} for part, kind in zip(key, ("HASH", "RANGE"), strict=False)],
+        KeySchema=[
+            {"AttributeName": part, "KeyType": kind} for part, kind in zip(key, ("HASH", "RANGE"), strict=False)
+        ],
         AttributeDefinitions=[{"AttributeName": part, "AttributeType": "S"} for part in key],
         BillingMode="PAY_PER_REQUEST",
     )

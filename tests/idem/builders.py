@@ -20,7 +20,12 @@ RECLAIMABLE = Failure(type="Timeout", message="slow", reclaimable=True)
 def request(token: str = "mine", **changes: Any) -> Request:
     """A request for KEY at NOW, with a minute of lease and an hour of life."""
     base = Request(
-        key=KEY, token=token, lease_until=NOW + 60_000, deadline=NOW + 50_000, expires_at=NOW_S + 3600, origin={"id": "m-1"}
+        key=KEY,
+        token=token,
+        lease_until=NOW + 60_000,
+        deadline=NOW + 50_000,
+        expires_at=NOW_S + 3600,
+        origin={"id": "m-1"},
     )
     return replace(base, **changes)
 

@@ -42,7 +42,9 @@ class Partiql(Wrapper):
                 if removes:
                     update += " REMOVE " + ", ".join(f"#{one}" for one in removes)
                 where["ExpressionAttributeNames"] |= {f"#{one}": one for one in [*sets, *removes]}
-                where["ExpressionAttributeValues"] |= {f":{one}": value for one, value in zip(sets, parameters, strict=False)}
+                where["ExpressionAttributeValues"] |= {
+                    f":{one}": value for one, value in zip(sets, parameters, strict=False)
+                }
                 self.client.update_item(UpdateExpression=update, **where)
             elif found := DELETE.fullmatch(statement):
                 self._delete(self._where(found[1], found[2], parameters))

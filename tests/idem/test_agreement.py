@@ -60,12 +60,25 @@ def combinations() -> Iterator[tuple[str, Record, Request]]:
     ):
         key = Key("agreement", str(next(numbers)))
         record = Record(
-            key=key, claim_token=token, attempt=4, starts=2, claimed_at=NOW_S - 90, expires_at=expires_at,
-            request_hash=stored, **own,
+            key=key,
+            claim_token=token,
+            attempt=4,
+            starts=2,
+            claimed_at=NOW_S - 90,
+            expires_at=expires_at,
+            request_hash=stored,
+            **own,
         )
         request = Request(
-            key=key, token="mine", lease_until=NOW + 60_000, deadline=NOW + 50_000, expires_at=NOW_S + 3_600,
-            request_hash=wanted, attempts_max=limit, hold_lapsed=hold, skew_margin_ms=MARGIN_MS,
+            key=key,
+            token="mine",
+            lease_until=NOW + 60_000,
+            deadline=NOW + 50_000,
+            expires_at=NOW_S + 3_600,
+            request_hash=wanted,
+            attempts_max=limit,
+            hold_lapsed=hold,
+            skew_margin_ms=MARGIN_MS,
         )
         yield f"{state}; expiry {life}; token {token}; hash {hashes}; {limit=}; {hold=}", record, request
 
@@ -106,4 +119,3 @@ def test_what_the_engine_allows_is_what_decide_says(request: pytest.FixtureReque
         assert held[wanted.key] == after, name
         kinds.add(type(said))
     assert kinds == {TakeOver, Claim, Finished, Failed, Held, Mismatch, Unsettled}
-

@@ -43,7 +43,9 @@ ITEM = {"pk": {"S": "IDEMPOTENCY#x"}}
         ([THROTTLE, CONFLICT, CAPACITY], TryAgain()),
     ],
 )
-def test_reasons_are_read_in_order_and_a_failed_condition_decides(reasons: list[dict[str, Any]], meaning: object) -> None:
+def test_reasons_are_read_in_order_and_a_failed_condition_decides(
+    reasons: list[dict[str, Any]], meaning: object
+) -> None:
     assert read_reasons(reasons) == meaning
 
 

@@ -57,7 +57,11 @@ SAME: list[tuple[Any, ...]] = [
     ({NFC, NFD}, {NFC}, {NFD}),
     (NFC, NFD),
     ({NFC: 1}, {NFD: 1}),
-    (datetime(2026, 11, 30, 12, 0, tzinfo=UTC), datetime(2026, 11, 30, 14, 0, tzinfo=PLUS_TWO), "2026-11-30T12:00:00+00:00"),
+    (
+        datetime(2026, 11, 30, 12, 0, tzinfo=UTC),
+        datetime(2026, 11, 30, 14, 0, tzinfo=PLUS_TWO),
+        "2026-11-30T12:00:00+00:00",
+    ),
     (datetime(2026, 11, 30, 12, 0), "2026-11-30T12:00:00"),  # noqa: DTZ001 - a naive one is the subject
     (date(2026, 11, 30), "2026-11-30"),
     (time(12, 30), "12:30:00"),

@@ -30,9 +30,9 @@ SCALARS = st.none() | st.booleans() | NUMBERS | TEXTS
 NAMES = TEXTS | st.integers(-20, 20)
 VALUES = st.recursive(
     SCALARS,
-    lambda inner: st.lists(inner, max_size=4)
-    | st.lists(inner, max_size=3).map(tuple)
-    | st.dictionaries(NAMES, inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.lists(inner, max_size=3).map(tuple) | st.dictionaries(NAMES, inner, max_size=4)
+    ),
     max_leaves=12,
 )
 JSON_VALUES = st.recursive(

@@ -117,7 +117,12 @@ def test_what_a_repetition_does_not_cure_is_raised_at_once(
 
 @pytest.mark.parametrize("verb", OUTCOMES)
 @pytest.mark.parametrize(
-    "error", [client_error("InternalServerError", 500), ReadTimeoutError(endpoint_url="https://dynamodb.example"), OSError("reset")]
+    "error",
+    [
+        client_error("InternalServerError", 500),
+        ReadTimeoutError(endpoint_url="https://dynamodb.example"),
+        OSError("reset"),
+    ],
 )
 def test_outcomes_of_work_that_has_run_are_sent_until_they_arrive(
     dynamo: DynamoBench, clock: TestClock, verb: str, error: Exception
@@ -129,9 +134,7 @@ def test_outcomes_of_work_that_has_run_are_sent_until_they_arrive(
 
 
 @pytest.mark.parametrize("error", [client_error("InternalServerError", 500), NoCredentialsError(), OSError("reset")])
-def test_a_claim_without_an_answer_is_not_insisted_on(
-    dynamo: DynamoBench, clock: TestClock, error: Exception
-) -> None:
+def test_a_claim_without_an_answer_is_not_insisted_on(dynamo: DynamoBench, clock: TestClock, error: Exception) -> None:
     with pytest.raises(StoreUnavailable) as failed:
         run("claim", dynamo, clock, error)
     assert failed.value.__dict__["client"].count("put_item") == 1

@@ -43,7 +43,9 @@ def test_the_key_format_never_changes(operation: str, parts: list[str], pk: str)
     assert primary_key(make_key(operation, parts)) == {"pk": {"S": pk}}
 
 
-@pytest.mark.parametrize("parts", [[], [""], [" "], ["a", ""], ["\t\n", "a"], ["\u2003"], None, [None], [7], ["a", 7], [b"a"]])
+@pytest.mark.parametrize(
+    "parts", [[], [""], [" "], ["a", ""], ["\t\n", "a"], ["\u2003"], None, [None], [7], ["a", 7], [b"a"]]
+)
 def test_a_key_without_all_of_its_parts_is_refused(parts: Any) -> None:
     with pytest.raises(MissingKeyPart, match="orders"):
         make_key("orders.fulfil", parts)
@@ -97,9 +99,7 @@ ORDER = {
     ],
 )
 def test_a_rule_gives_its_parts(rule: KeyRule, parts: list[str]) -> None:
-    found = rule(
-        delivery(ORDER, event_id="evt_1", scope="acct_1", headers={"idempotency-key": "k-1", "other": "x"})
-    )
+    found = rule(delivery(ORDER, event_id="evt_1", scope="acct_1", headers={"idempotency-key": "k-1", "other": "x"}))
     assert list(found) == parts
 
 
@@ -116,9 +116,7 @@ def test_chosen_fields_ignore_the_others() -> None:
     assert rule(delivery(one)) != rule(delivery(one | {"lines": [2]}))
 
 
-@pytest.mark.parametrize(
-    "value", [7, 7.0, Decimal("7.00"), "7"], ids=lambda value: type(value).__name__
-)
+@pytest.mark.parametrize("value", [7, 7.0, Decimal("7.00"), "7"], ids=lambda value: type(value).__name__)
 def test_one_number_is_one_identity_however_it_is_written(value: Any) -> None:
     assert list(keys.field("n")(delivery({"n": value}))) == ["7"]
 
@@ -128,14 +126,17 @@ def test_a_uuid_is_its_text() -> None:
     assert list(keys.field("id")(delivery({"id": value}))) == ["12345678-1234-5678-1234-56781234567a"]
 
 
-@pytest.mark.parametrize("value", [None, "", " ", "\t\n", [], {}, [1], {"a": 1}, (), float("nan"), float("inf"), b"x", object()])
+@pytest.mark.parametrize(
+    "value", [None, "", " ", "\t\n", [], {}, [1], {"a": 1}, (), float("nan"), float("inf"), b"x", object()]
+)
 def test_a_field_that_identifies_nothing_is_refused_by_name(value: Any) -> None:
     with pytest.raises(InputRefused):
         keys.field("order.id")(delivery({"order": {"id": value}}))
 
 
 @pytest.mark.parametrize(
-    "payload", [None, {}, [], "text", 7, {"order": None}, {"order": "o"}, {"order": []}, {"order": [{"id": 1}]}, {"order": {}}]
+    "payload",
+    [None, {}, [], "text", 7, {"order": None}, {"order": "o"}, {"order": []}, {"order": [{"id": 1}]}, {"order": {}}],
 )
 def test_a_missing_field_is_refused_by_name(payload: Any) -> None:
     for rule in (
@@ -148,7 +149,9 @@ def test_a_missing_field_is_refused_by_name(payload: Any) -> None:
             rule(delivery(payload))
 
 
-@pytest.mark.parametrize("payload", [{"tenant": "t", "id": None}, {"tenant": None, "id": 1}, {"tenant": "t"}, {"id": 1}])
+@pytest.mark.parametrize(
+    "payload", [{"tenant": "t", "id": None}, {"tenant": None, "id": 1}, {"tenant": "t"}, {"id": 1}]
+)
 def test_half_a_key_is_no_key(payload: Any) -> None:
     for rule in (keys.fields("tenant", "id"), keys.payload_hash("tenant", "id"), keys.intent("{tenant}#{id}")):
         with pytest.raises(MissingKeyPart):

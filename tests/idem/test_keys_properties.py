@@ -13,7 +13,21 @@ from idem.schema import KEY_PREFIX, primary_key
 
 OPERATIONS = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,10}", fullmatch=True)
 NASTY = st.sampled_from(
-    ["#", "%", "%23", "%25", "%sha256:", "sha256:" + "0" * 64, "a#b", "x" * 600, "\x00", "\ud800", "\u200b", "é", "e\u0301"]
+    [
+        "#",
+        "%",
+        "%23",
+        "%25",
+        "%sha256:",
+        "sha256:" + "0" * 64,
+        "a#b",
+        "x" * 600,
+        "\x00",
+        "\ud800",
+        "\u200b",
+        "é",
+        "e\u0301",
+    ]
 )
 PARTS = st.lists(st.text(max_size=5) | NASTY | st.lists(NASTY, max_size=3).map("".join), min_size=1, max_size=4)
 

@@ -162,7 +162,9 @@ def test_a_repeated_transaction_has_the_same_client_token_and_another_one_has_an
     send()
     clock.pass_ms(60_000)
     send()
-    first, repeated_, later = (asked["ClientRequestToken"] for name, asked in client.sent if name == "transact_write_items")
+    first, repeated_, later = (
+        asked["ClientRequestToken"] for name, asked in client.sent if name == "transact_write_items"
+    )
     assert first == repeated_ != later
     assert len(first) <= 36
     assert made(dynamo) == 1

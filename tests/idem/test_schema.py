@@ -27,7 +27,9 @@ IN_PROGRESS = {
     "requestHash": {"S": "v1:aa"},
     "origin": {"M": {"source": {"S": "sqs"}, "messageId": {"S": "m-1"}}},
 }
-ENDED = {name: value for name, value in IN_PROGRESS.items() if name != "leaseUntil"} | {"finishedAt": {"N": "1800000009"}}
+ENDED = {name: value for name, value in IN_PROGRESS.items() if name != "leaseUntil"} | {
+    "finishedAt": {"N": "1800000009"}
+}
 SUCCEEDED = ENDED | {"status": {"S": "succeeded"}}
 ITEMS: dict[str, dict[str, Any]] = {
     "in progress": IN_PROGRESS,

@@ -19,7 +19,9 @@ IN_ANY_STATE: list[Callable[..., Record]] = [
     lambda **changes: record(Status.FAILED, **changes),
     lambda **changes: record(Status.FAILED, failure=RECLAIMABLE, **changes),
 ]
-in_any_state = pytest.mark.parametrize("made", IN_ANY_STATE, ids=["live", "lapsed", "succeeded", "failed", "reclaimable"])
+in_any_state = pytest.mark.parametrize(
+    "made", IN_ANY_STATE, ids=["live", "lapsed", "succeeded", "failed", "reclaimable"]
+)
 
 
 def test_the_first_claim_wins_and_is_recorded_as_asked(bench: Bench) -> None:

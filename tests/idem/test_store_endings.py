@@ -42,7 +42,9 @@ def claimed(bench: Bench) -> tuple[Claim, Record]:
     return claim, stored
 
 
-@pytest.mark.parametrize("result", [RESULT, Result("id", "ord-7"), Result("omitted", "too large"), Result("json", "null")])
+@pytest.mark.parametrize(
+    "result", [RESULT, Result("id", "ord-7"), Result("omitted", "too large"), Result("json", "null")]
+)
 def test_completing_keeps_the_result_and_everything_else_of_the_record(
     bench: Bench, clock: TestClock, result: Result
 ) -> None:
@@ -59,7 +61,9 @@ def test_failing_keeps_the_error_and_everything_else_of_the_record(bench: Bench,
     assert bench.store.read(KEY) == failed(stored, FAILURE, LATER, NOW + 5_000)
 
 
-@pytest.mark.parametrize("verb", [VERBS["complete"], VERBS["fail"], VERBS["commit"]], ids=["complete", "fail", "commit"])
+@pytest.mark.parametrize(
+    "verb", [VERBS["complete"], VERBS["fail"], VERBS["commit"]], ids=["complete", "fail", "commit"]
+)
 def test_an_outcome_moves_the_end_of_the_record(bench: Bench, verb: Verb) -> None:
     claim, _ = claimed(bench)
     verb(bench.store, claim)
@@ -115,8 +119,12 @@ def test_releasing_a_record_that_is_gone_is_fine(bench: Bench) -> None:
 
 @pytest.mark.parametrize(
     ("ended", "verb"),
-    [(ended, verb) for ended in ("complete", "fail") for verb in VERBS if (ended, verb) not in {
-        ("complete", "complete"), ("complete", "commit"), ("fail", "fail")}],
+    [
+        (ended, verb)
+        for ended in ("complete", "fail")
+        for verb in VERBS
+        if (ended, verb) not in {("complete", "complete"), ("complete", "commit"), ("fail", "fail")}
+    ],
 )
 def test_an_outcome_is_never_changed_by_its_own_claim(bench: Bench, ended: str, verb: str) -> None:
     claim, _ = claimed(bench)

@@ -11,7 +11,19 @@ import pytest
 from idem.dynamo import DynamoStore
 from idem.errors import ClaimLost, CorruptRecord, IdemError, StoreUnavailable
 from idem.many import Together
-from idem.record import Answer, Claim, Finished, Key, Record, Request, Status, TakeOver, claimed_record, decide, first_claim
+from idem.record import (
+    Answer,
+    Claim,
+    Finished,
+    Key,
+    Record,
+    Request,
+    Status,
+    TakeOver,
+    claimed_record,
+    decide,
+    first_claim,
+)
 from idem.schema import primary_key
 from idem.store import Complete, Fail, Recording, Release, failed, succeeded
 from tests.idem.benches import Bench, DynamoBench, Locked
@@ -92,9 +104,7 @@ def test_nothing_asked_is_nothing_answered(bench: Bench) -> None:
 def test_each_outcome_is_recorded_as_its_single_verb_records_it(bench: Bench, clock: TestClock) -> None:
     names = ("done", "failed", "released")
     done, broken, released = (won(answer) for answer in bench.store.claim_many([asked(name) for name in names]))
-    recordings: list[Recording] = [
-        Complete(done, RESULT, None), Fail(broken, FAILURE, LATER), Release(released)
-    ]
+    recordings: list[Recording] = [Complete(done, RESULT, None), Fail(broken, FAILURE, LATER), Release(released)]
     assert bench.store.record_many(recordings) == [None, None, None]
     assert bench.store.read(done.key) == succeeded(claimed_record(done), RESULT, None, NOW)
     assert bench.store.read(broken.key) == failed(claimed_record(broken), FAILURE, LATER, NOW)

@@ -139,6 +139,7 @@ class Watch:
             case Busy(until):
                 _demand(_status(record) == "in_progress", f"busy, but the record is {_status(record)}")
                 _demand(until > worker.now_ms(), "busy until a moment that is over")
+                _demand(self._owner(record) is not worker, f"{worker} waits for its own claim")
             case Retry(UnsettledWork()):
                 self._again("unsettled record", self._mode.held, self._tally.held, self._owner(record))
             case Retry(ClaimLost()):

@@ -1,0 +1,111 @@
+"""Sends rejected messages to a dead-letter queue at once, so that they do not come back until the queue gives up on them."""
+
+from __future__ import annotations
+
+import base64
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from idem.delivery import Ending, Rejected
+
+ENTRIES_MAX = 10  # in one SendMessageBatch
+BYTES_MAX = 256 * 1024  # in one SendMessageBatch; SQS has raised this limit, and no older endpoint refuses less
+ATTRIBUTES_MAX = 10  # of one message
+ERROR_CHARS_MAX = 500
+
+ERROR = "idem.error"
+MESSAGE_ID = "idem.messageId"
+
+
+class DeadLetters:
+    """A dead-letter queue that the consumer itself sends to, with the error in message attributes.
+
+    The sent message is a new one with a new id; its old id is in `idem.messageId`. A message that cannot be sent is reported
+    failed and left to the queue's own redrive. The function needs sqs:SendMessage on the dead-letter queue.
+    """
+
+    def __init__(self, client: Any, queue_url: str) -> None:
+        self._client = client
+        self._queue_url = queue_url
+
+    def send(self, endings: Sequence[Ending]) -> list[Ending]:
+        """Send the rejected ones among `endings`; those that are in the dead-letter queue now."""
+        sent: list[Ending] = []
+        for batch in _batches([ending for ending in endings if _can_be_sent(ending)]):
+            entries = [self._entry(str(index), ending) for index, ending in enumerate(batch)]
+            try:
+                answer = self._client.send_message_batch(QueueUrl=self._queue_url, Entries=entries)
+            except Exception:
+                logging.getLogger(__name__).exception(
+                    "%d messages were not sent to the dead-letter queue", len(entries)
+                )
+                continue
+            sent += [batch[int(entry["Id"])] for entry in answer.get("Successful", ())]
+            for refused in answer.get("Failed", ()):
+                logging.getLogger(__name__).warning("a message was not sent to the dead-letter queue: %s", refused)
+        return sent
+
+    def _entry(self, entry_id: str, ending: Ending) -> dict[str, Any]:
+        record = ending.arrival.raw or {}
+        entry: dict[str, Any] = {
+            "Id": entry_id,
+            "MessageBody": record["body"],
+            "MessageAttributes": _attributes(record)
+            | {ERROR: _said(_error(ending)), MESSAGE_ID: _said(ending.arrival.id)},
+        }
+        if self._queue_url.endswith(".fifo"):
+            entry["MessageGroupId"] = ending.arrival.group or ending.arrival.id
+            entry["MessageDeduplicationId"] = ending.arrival.id
+        return entry
+
+
+def _can_be_sent(ending: Ending) -> bool:
+    """Whether a message is rejected, and can be sent whole: with its body and all of its own attributes."""
+    record = ending.arrival.raw
+    if not isinstance(ending.outcome, Rejected) or record is None or not ending.arrival.id:
+        return False
+    body, attributes = record.get("body"), record.get("messageAttributes") or {}
+    return (
+        isinstance(body, str)
+        and bool(body)
+        and isinstance(attributes, Mapping)
+        and len(attributes) <= ATTRIBUTES_MAX - 2
+    )
+
+
+def _batches(endings: Sequence[Ending]) -> Iterator[list[Ending]]:
+    batch: list[Ending] = []
+    size = 0
+    for ending in endings:
+        length = len(str((ending.arrival.raw or {}).get("body")).encode("utf-8", "surrogatepass")) + 4 * ERROR_CHARS_MAX
+        if batch and (len(batch) == ENTRIES_MAX or size + length > BYTES_MAX):
+            yield batch
+            batch, size = [], 0
+        batch.append(ending)
+        size += length
+    if batch:
+        yield batch
+
+
+def _attributes(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The message's own attributes, from the form in which Lambda delivers them to the one in which SQS takes them."""
+    found: dict[str, Any] = {}
+    for name, value in (record.get("messageAttributes") or {}).items():
+        kind = value["dataType"]
+        if kind.startswith("Binary"):
+            found[name] = {"DataType": kind, "BinaryValue": base64.b64decode(value["binaryValue"])}
+        else:
+            found[name] = {"DataType": kind, "StringValue": value["stringValue"]}
+    return found
+
+
+def _error(ending: Ending) -> str:
+    error = getattr(ending.outcome, "error", None)
+    return f"{type(error).__name__}: {error}"
+
+
+def _said(text: str) -> dict[str, str]:
+    """A text attribute: SQS takes neither control characters nor an empty value."""
+    printable = "".join(letter if letter.isprintable() else " " for letter in text)
+    return {"DataType": "String", "StringValue": printable[:ERROR_CHARS_MAX] or "-"}

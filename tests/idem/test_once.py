@@ -1,0 +1,321 @@
+"""Plain functions run once for each key, however they are called."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from idem import Claim, Kind, MemoryStore, Policy, keys, once
+from idem.errors import (
+    ClaimLost,
+    ConfigurationError,
+    InProgress,
+    MissingKeyPart,
+    RequestMismatch,
+    StoredFailure,
+    StoreUnavailable,
+)
+from idem.record import Key, Status
+from idem.testing import Crash, FaultyStore, LambdaContext, refuse
+from tests.idem.builders import NOW
+from tests.idem.builders import record as another
+from tests.idem.clocks import TestClock
+from tests.idem.consumers import DAY
+
+KEY = Key("invoices.send", "i-1")
+
+
+class Final(Exception):
+    pass
+
+
+def decorated(clock: TestClock, store: Any, **more: Any) -> Callable[[Callable[..., Any]], Any]:
+    return once(
+        **{
+            "operation": "invoices.send",
+            "key": keys.field("invoice"),
+            "store": store,
+            "policy": Policy(retention=DAY, permanent=(Final,)),
+            "clock": clock,
+        }
+        | more
+    )
+
+
+@pytest.fixture
+def store(clock: TestClock) -> MemoryStore:
+    return MemoryStore(clock)
+
+
+def test_how_a_function_is_called_does_not_matter(clock: TestClock, store: MemoryStore) -> None:
+    ran: list[Any] = []
+
+    @decorated(clock, store, check=lambda delivery: delivery.payload)
+    def send(invoice: str, /, to: str = "me", *cc: str, urgent: bool = False, **more: Any) -> Any:
+        ran.append((invoice, to, cc, urgent, more))
+        return len(ran)
+
+    assert [send("i-1"), send("i-1", "me"), send("i-1", to="me", urgent=False)] == [1, 1, 1]
+    with pytest.raises(RequestMismatch):
+        send("i-1", "you")
+    with pytest.raises(RequestMismatch):
+        send("i-1", extra=1)
+    assert len(ran) == 1
+
+
+def test_the_function_keeps_its_name_and_tells_its_key(clock: TestClock, store: MemoryStore) -> None:
+    @decorated(clock, store)
+    def send(invoice: str) -> None:
+        """Send it."""
+
+    assert (send.__name__, send.__doc__) == ("send", "Send it.")
+    assert send.key_of("i-1") == send.key_of(invoice="i-1") == KEY
+
+
+def test_renaming_the_function_forgets_nothing(clock: TestClock, store: MemoryStore) -> None:
+    @decorated(clock, store)
+    def send(invoice: str) -> str:
+        return f"sent {invoice}"
+
+    @decorated(clock, store)
+    def send_by_mail(invoice: str) -> str:
+        raise AssertionError(invoice)
+
+    assert send("i-1") == send_by_mail("i-1") == "sent i-1"
+
+
+def test_two_operations_never_answer_for_each_other(clock: TestClock, store: MemoryStore) -> None:
+    send = decorated(clock, store)(lambda invoice: f"sent {invoice}")
+    pay = decorated(clock, store, operation="invoices.pay")(lambda invoice: f"paid {invoice}")
+    assert [send("i-1"), pay("i-1"), send("i-1"), pay("i-1")] == ["sent i-1", "paid i-1", "sent i-1", "paid i-1"]
+
+
+def test_what_the_function_raises_is_raised_and_then_stored(clock: TestClock, store: MemoryStore) -> None:
+    error = Final("no such invoice")
+
+    @decorated(clock, store)
+    def send(invoice: str) -> None:
+        raise error
+
+    with pytest.raises(Final) as raised:
+        send("i-1")
+    assert raised.value is error
+    with pytest.raises(StoredFailure, match="no such invoice"):
+        send("i-1")
+
+
+def test_a_transient_error_lets_the_next_call_run(clock: TestClock, store: MemoryStore) -> None:
+    ran: list[int] = []
+
+    @decorated(clock, store)
+    def send(invoice: str) -> str:
+        ran.append(1)
+        if len(ran) == 1:
+            raise TimeoutError
+        return invoice
+
+    with pytest.raises(TimeoutError):
+        send("i-1")
+    assert send("i-1") == "i-1"
+
+
+def test_a_call_in_flight_is_said_to_be_in_progress(clock: TestClock, store: MemoryStore) -> None:
+    inner: list[InProgress] = []
+
+    @decorated(clock, store)
+    def send(invoice: str) -> str:
+        with pytest.raises(InProgress) as refused:
+            send(invoice)
+        inner.append(refused.value)
+        return invoice
+
+    assert send("i-1") == "i-1"
+    assert inner[0].until == NOW + 15 * 60_000 + 1_000 + 2_000
+    assert inner[0].record.key == KEY
+
+
+def test_nested_calls_under_other_keys_have_their_own_results(clock: TestClock, store: MemoryStore) -> None:
+    @decorated(clock, store)
+    def send(invoice: int) -> int:
+        return invoice + (send(invoice - 1) if invoice else 0)
+
+    assert send(5) == 15
+    assert [send(number) for number in range(6)] == [0, 1, 3, 6, 10, 15]
+
+
+def test_the_claim_is_handed_over_and_is_no_part_of_the_key(clock: TestClock, store: MemoryStore) -> None:
+    got: list[Claim] = []
+
+    @decorated(clock, store, claim_as="claim", check=lambda delivery: delivery.payload)
+    def send(invoice: str, claim: Claim | None = None) -> str:
+        assert claim is not None
+        got.append(claim)
+        return invoice
+
+    assert [send("i-1"), send("i-1")] == ["i-1", "i-1"]
+    assert [(claim.key, claim.attempt) for claim in got] == [(KEY, 1)]
+
+
+def test_a_claim_parameter_that_is_not_there_is_refused_when_it_is_decorated(
+    clock: TestClock, store: MemoryStore
+) -> None:
+    with pytest.raises(ConfigurationError, match="claim"):
+        decorated(clock, store, claim_as="claim")(lambda invoice: invoice)
+
+
+def test_an_operation_that_cannot_be_named_is_refused_when_it_is_decorated(
+    clock: TestClock, store: MemoryStore
+) -> None:
+    with pytest.raises(ConfigurationError):
+        decorated(clock, store, operation="a#b")
+
+
+@pytest.mark.parametrize("invoice", [None, "", "  ", [], {}])
+def test_a_call_without_a_key_is_refused_and_not_run(clock: TestClock, store: MemoryStore, invoice: Any) -> None:
+    send = decorated(clock, store)(lambda invoice: pytest.fail(f"ran for {invoice!r}"))
+    with pytest.raises(MissingKeyPart, match="invoice"):
+        send(invoice)
+    assert store.records == {}
+
+
+def test_wrong_arguments_are_a_type_error_as_always(clock: TestClock, store: MemoryStore) -> None:
+    send = decorated(clock, store)(lambda invoice: invoice)
+    with pytest.raises(TypeError):
+        send("i-1", "more")
+    assert store.records == {}
+
+
+def test_within_an_invocation_the_lease_ends_with_it(clock: TestClock, store: MemoryStore) -> None:
+    @decorated(clock, store)
+    def send(invoice: str) -> None:
+        raise Crash
+
+    with pytest.raises(Crash):
+        send.within(LambdaContext(clock, seconds=10))("i-1")
+    assert store.records[KEY].lease_until == NOW + 11_000
+    clock.pass_ms(13_000)
+    assert decorated(clock, store)(lambda invoice: invoice).within(LambdaContext(clock, seconds=10))("i-1") == "i-1"
+
+
+def test_without_an_invocation_there_is_a_lease_all_the_same(clock: TestClock, store: MemoryStore) -> None:
+    @decorated(clock, store)
+    def send(invoice: str) -> None:
+        raise Crash
+
+    with pytest.raises(Crash):
+        send("i-1")
+    assert store.records[KEY].lease_until == NOW + 15 * 60_000 + 1_000
+    clock.pass_ms(15 * 60_000 + 3_000)
+    assert decorated(clock, store)(lambda invoice: invoice)("i-1") == "i-1"
+
+
+def test_while_the_table_is_away_the_function_does_not_run(clock: TestClock, store: MemoryStore) -> None:
+    send = decorated(clock, FaultyStore(store, refuse("claim")))(lambda invoice: pytest.fail(invoice))
+    with pytest.raises(StoreUnavailable):
+        send("i-1")
+
+
+def test_a_result_that_could_not_be_recorded_is_not_returned_as_if_it_were(
+    clock: TestClock, store: MemoryStore
+) -> None:
+    send = decorated(clock, FaultyStore(store, refuse("complete")))(lambda invoice: invoice)
+    with pytest.raises(StoreUnavailable):
+        send("i-1")
+
+
+def test_a_call_that_was_overtaken_says_so(clock: TestClock, store: MemoryStore) -> None:
+    @decorated(clock, store)
+    def send(invoice: str) -> str:
+        store.records[KEY] = another(Status.SUCCEEDED, key=KEY)
+        return invoice
+
+    with pytest.raises(ClaimLost):
+        send("i-1")
+    assert store.records[KEY] == another(Status.SUCCEEDED, key=KEY)
+
+
+def test_an_error_that_could_not_be_recorded_is_still_the_functions_own(clock: TestClock, store: MemoryStore) -> None:
+    @decorated(clock, FaultyStore(store, refuse("fail")))
+    def send(invoice: str) -> None:
+        raise Final(invoice)
+
+    with pytest.raises(Final) as raised:
+        send("i-1")
+    assert raised.value.__notes__
+
+
+def test_methods_are_keyed_by_their_arguments(clock: TestClock, store: MemoryStore) -> None:
+    class Mailer:
+        def __init__(self) -> None:
+            self.sent: list[str] = []
+
+        @decorated(clock, store)
+        def send(self, invoice: str) -> str:
+            self.sent.append(invoice)
+            return invoice
+
+    mailer = Mailer()
+    assert [mailer.send("i-1"), mailer.send(invoice="i-1"), Mailer().send("i-1")] == ["i-1"] * 3
+    assert mailer.sent == ["i-1"]
+
+
+def test_a_coroutine_function_runs_once_and_its_duplicates_get_its_result(
+    clock: TestClock, store: MemoryStore
+) -> None:
+    ran: list[str] = []
+
+    @decorated(clock, store)
+    async def send(invoice: str) -> str:
+        await asyncio.sleep(0)
+        ran.append(invoice)
+        return f"sent {invoice}"
+
+    async def calls() -> list[str]:
+        return [await send("i-1"), await send("i-1")]
+
+    assert asyncio.run(calls()) == ["sent i-1"] * 2
+    assert ran == ["i-1"]
+
+
+def test_a_coroutine_that_fails_is_recorded_as_failed(clock: TestClock, store: MemoryStore) -> None:
+    @decorated(clock, store)
+    async def send(invoice: str) -> None:
+        raise Final(invoice)
+
+    for expected in (Final, StoredFailure):
+        with pytest.raises(expected):
+            asyncio.run(send("i-1"))
+
+
+@pytest.mark.parametrize("kind", ["lambda", "object", "generator"])
+def test_what_has_not_run_yet_is_never_recorded_as_done(clock: TestClock, store: MemoryStore, kind: str) -> None:
+    async def later(invoice: str) -> str:
+        return invoice
+
+    def some(invoice: str) -> Any:
+        yield invoice
+
+    class Later:
+        __qualname__ = __name__ = "Later"
+
+        async def __call__(self, invoice: str) -> str:
+            return invoice
+
+    function: Any = {"lambda": lambda invoice: later(invoice), "object": Later(), "generator": some}[kind]
+    with pytest.raises(ConfigurationError):
+        decorated(clock, store)(function)("i-1")
+    assert all(record.status is not Status.SUCCEEDED for record in store.records.values())
+
+
+def test_errors_can_be_forgotten(clock: TestClock, store: MemoryStore) -> None:
+    @decorated(clock, store, policy=Policy(retention=DAY, otherwise=Kind.FORGET))
+    def send(invoice: str) -> None:
+        raise Final(invoice)
+
+    for _ in range(2):
+        with pytest.raises(Final):
+            send("i-1")
+    assert store.records == {}

@@ -1,0 +1,298 @@
+"""The SQS source: a batch in, a partial batch response out, whatever the batch looks like."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from idem.delivery import (
+    Arrival,
+    Busy,
+    Delivery,
+    Done,
+    Ending,
+    NotStarted,
+    Outcome,
+    Rejected,
+    Retry,
+    Unavailable,
+    Unreadable,
+)
+from idem.errors import MalformedDelivery, StoreUnavailable, UnreportableRecord, WrongEvent
+from idem.sources.sqs import SqsSource
+from idem.testing import sqs_event
+from tests.idem.builders import NOW
+from tests.idem.clocks import TestClock
+
+URL = "https://sqs.example/queue"
+TROUBLE = ValueError("made up")
+UNDONE: dict[str, Outcome] = {
+    "busy": Busy(NOW + 30_000),
+    "retry": Retry(TROUBLE),
+    "rejected": Rejected(TROUBLE, recorded=True),
+    "malformed": Rejected(MalformedDelivery("made up"), recorded=False),
+    "unavailable": Unavailable(StoreUnavailable("claim", "X", "made up"), ran=False),
+    "not started": NotStarted("no time"),
+}
+
+
+def read(event: Any) -> list[Arrival]:
+    return SqsSource().read(event, NOW)
+
+
+def one_record(**changes: Any) -> dict[str, Any]:
+    event = sqs_event({"orderId": "o-1"})
+    event["Records"][0] |= changes
+    return event
+
+
+def ended(arrivals: Sequence[Arrival], *outcomes: Outcome) -> list[Ending]:
+    return [
+        Ending(operation="o", arrival=arrival, outcome=outcome, key=None, started=NOW, ended=NOW)
+        for arrival, outcome in zip(arrivals, outcomes, strict=True)
+    ]
+
+
+def arrival(number: int = 1, *, group: str | None = None, receive_count: int = 1) -> Delivery:
+    return Delivery(id=f"m-{number}", payload=None, handle=f"h-{number}", group=group, receive_count=receive_count)
+
+
+class Queue:
+    """An SQS client that records what it is asked."""
+
+    def __init__(self, error: Exception | None = None, failed: Sequence[str] = ()) -> None:
+        self.calls: list[list[dict[str, Any]]] = []
+        self._error = error
+        self._failed = failed
+
+    def change_message_visibility_batch(self, **request: Any) -> Any:
+        assert request.pop("QueueUrl") == URL
+        self.calls.append(request.pop("Entries"))
+        assert not request
+        if self._error:
+            raise self._error
+        return {"Successful": [], "Failed": [{"Id": one, "Code": "X", "SenderFault": True} for one in self._failed]}
+
+    @property
+    def moved(self) -> list[tuple[str, int]]:
+        return [(entry["ReceiptHandle"], entry["VisibilityTimeout"]) for call in self.calls for entry in call]
+
+
+def moves(endings: Sequence[Ending], jitter: float = 1.0) -> list[tuple[str, int]]:
+    queue = Queue()
+    SqsSource(client=queue, queue_url=URL, clock=TestClock(jitter=jitter)).reply(endings, NOW)
+    return queue.moved
+
+
+def test_a_message_is_read_with_all_that_a_key_rule_may_want() -> None:
+    event = sqs_event({"orderId": "o-1"}, queue="orders", receive_count=3)
+    event["Records"][0]["messageAttributes"] = {
+        "Idempotency-Key": {"stringValue": "k-1", "dataType": "String"},
+        "Blob": {"binaryValue": "eA==", "dataType": "Binary"},
+    }
+    (found,) = read(event)
+    assert isinstance(found, Delivery)
+    assert (found.id, found.payload, found.body) == ("message-1", {"orderId": "o-1"}, b'{"orderId": "o-1"}')
+    assert (found.group, found.handle, found.receive_count) == (None, "handle-1-3", 3)
+    assert dict(found.headers) == {"idempotency-key": "k-1"}
+    assert dict(found.origin) == {"source": "sqs", "queue": "orders", "messageId": "message-1"}
+
+
+def test_messages_of_a_fifo_queue_belong_to_their_group() -> None:
+    (found,) = read(sqs_event({}, group="g-1"))
+    assert found.group == "g-1"
+
+
+def test_a_standard_queue_has_no_groups_even_where_its_messages_name_one() -> None:
+    event = sqs_event({})
+    event["Records"][0]["attributes"] = {"MessageGroupId": "fair-queue-tenant", "ApproximateReceiveCount": "1"}
+    assert read(event)[0].group is None
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        None,
+        {},
+        [],
+        "event",
+        {"Records": None},
+        {"Records": {}},
+        {"records": []},
+        {"Records": [None]},
+        {"Records": [{}]},
+        {"Records": [{"eventSource": "aws:sns", "Sns": {}}]},
+        {"Records": [{"EventSource": "aws:sqs"}]},
+        {"requestContext": {"http": {"method": "POST"}}},
+        {"detail-type": "x", "source": "y", "detail": {}},
+    ],
+    ids=repr,
+)
+def test_an_event_of_another_kind_is_never_answered_as_a_batch_without_failures(event: Any) -> None:
+    with pytest.raises(WrongEvent):
+        read(event)
+
+
+def test_one_foreign_record_makes_the_event_wrong_before_anything_is_read() -> None:
+    event = sqs_event({}, {})
+    event["Records"][1]["eventSource"] = "aws:kinesis"
+    with pytest.raises(WrongEvent):
+        read(event)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "",
+        "{",
+        "not json",
+        "NaN",
+        "[Infinity]",
+        '{"a": 1}x',
+        "\ufeff{}",
+        "\ud800",
+        "[" * 100_000,
+        "9" * 5_000,
+        None,
+        7,
+        {},
+        ["x"],
+    ],
+    ids=lambda body: repr(body)[:20],
+)
+def test_a_message_that_cannot_be_read_is_one_unreadable_delivery(body: Any) -> None:
+    event = sqs_event({"n": 1}, {"n": 2})
+    event["Records"][0]["body"] = body
+    broken, fine = read(event)
+    assert isinstance(broken, Unreadable)
+    assert isinstance(broken.error, MalformedDelivery)
+    assert "message-1" in str(broken.error)
+    assert broken.id == "message-1"
+    assert isinstance(fine, Delivery)
+
+
+def test_what_a_parser_raises_stays_with_its_message() -> None:
+    def parse(body: bytes) -> Any:
+        return {b'"bad"': [][0]}[body] if body == b'"bad"' else body
+
+    bad, fine = SqsSource(parse=parse).read(sqs_event('"bad"', "fine"), NOW)
+    assert isinstance(bad, Unreadable)
+    assert isinstance(bad.error, MalformedDelivery)
+    assert isinstance(fine, Delivery)
+    assert fine.payload == b"fine"
+
+
+@pytest.mark.parametrize(
+    "name", ["attributes", "messageAttributes", "receiptHandle", "eventSourceARN", "messageId", "body"]
+)
+@pytest.mark.parametrize("value", ["absent", None, 7, "text", [], {}, ["x"], {"x": 1}], ids=repr)
+def test_a_record_of_any_shape_is_read_without_taking_the_batch_with_it(name: str, value: Any) -> None:
+    event = sqs_event({"n": 1}, {"n": 2}, group="g-1")
+    event["Records"][0][name] = value
+    if value == "absent":
+        del event["Records"][0][name]
+    found = read(event)
+    assert len(found) == 2
+    assert isinstance(found[1], Delivery)
+    assert found[0].group is None or isinstance(found[0].group, str)
+    assert found[0].handle is None or isinstance(found[0].handle, str)
+
+
+@pytest.mark.parametrize(
+    ("value", "count"),
+    [("1", 1), ("12", 12), (None, 1), ("x", 1), (3, 1), ("-1", 1), ("1.5", 1), ("\u0663", 1), ("9" * 5000, 1), ([], 1)],
+    ids=lambda value: repr(value)[:12],
+)
+def test_the_receive_count_is_one_where_it_cannot_be_read(value: Any, count: int) -> None:
+    (found,) = read(one_record(attributes={"ApproximateReceiveCount": value}))
+    assert found.receive_count == count
+
+
+def test_what_was_done_is_not_reported_and_all_else_is_in_order() -> None:
+    arrivals = [arrival(number) for number in range(8)]
+    outcomes = [Done(None, replayed=False, attempt=1), *UNDONE.values(), Done(None, replayed=True, attempt=1)]
+    assert SqsSource().reply(ended(arrivals, *outcomes), NOW) == {
+        "batchItemFailures": [{"itemIdentifier": f"m-{number}"} for number in range(1, 7)]
+    }
+
+
+def test_a_batch_that_was_done_is_answered_with_an_empty_list() -> None:
+    done = Done(None, replayed=False, attempt=1)
+    assert SqsSource().reply(ended([arrival()], done), NOW) == {"batchItemFailures": []}
+    assert SqsSource().reply([], NOW) == {"batchItemFailures": []}
+
+
+def test_an_id_that_came_twice_is_reported_once_if_either_was_not_done() -> None:
+    done, failed = Done(None, replayed=False, attempt=1), Retry(TROUBLE)
+    expected = {"batchItemFailures": [{"itemIdentifier": "m-1"}]}
+    for outcomes in ((done, failed), (failed, done), (failed, failed)):
+        assert SqsSource().reply(ended([arrival(1), arrival(1)], *outcomes), NOW) == expected
+
+
+def test_a_record_without_an_id_fails_the_whole_batch_instead_of_being_lost() -> None:
+    arrivals = read(one_record(messageId=None))
+    with pytest.raises(UnreportableRecord):
+        SqsSource().reply(ended(arrivals, UNDONE["malformed"]), NOW)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "seconds"),
+    [
+        (Busy(NOW + 30_000), 30),
+        (Busy(NOW + 30_001), 31),
+        (Busy(NOW), 0),
+        (Busy(NOW - 5_000), 0),
+        (Busy(NOW + 50 * 3_600_000), 43_200),
+        (Rejected(TROUBLE, recorded=True), 0),
+        (UNDONE["not started"], 0),
+    ],
+)
+def test_a_message_comes_again_when_it_makes_sense(outcome: Outcome, seconds: int) -> None:
+    assert moves(ended([arrival()], outcome)) == [("h-1", seconds)]
+
+
+@pytest.mark.parametrize("outcome", [UNDONE["unavailable"], Done(None, replayed=False, attempt=1)])
+def test_nothing_is_said_about_messages_that_should_come_as_the_queue_says(outcome: Outcome) -> None:
+    assert moves(ended([arrival()], outcome)) == []
+
+
+def test_a_rejected_message_of_an_ordered_group_keeps_its_place() -> None:
+    assert moves(ended([arrival(group="g")], Rejected(TROUBLE, recorded=True))) == []
+
+
+@pytest.mark.parametrize(
+    ("received", "seconds"), [(0, 5), (1, 5), (2, 10), (3, 20), (4, 40), (9, 900), (1_344, 900), (10**9, 900)]
+)
+def test_transient_failures_come_again_after_a_pause_that_doubles(received: int, seconds: int) -> None:
+    assert moves(ended([arrival(receive_count=received)], Retry(TROUBLE))) == [("h-1", seconds)]
+
+
+def test_the_pause_is_jittered_down_to_its_half() -> None:
+    assert moves(ended([arrival(receive_count=4)], Retry(TROUBLE)), jitter=0.0) == [("h-1", 20)]
+
+
+def test_visibility_moves_travel_in_tens_with_an_id_each() -> None:
+    queue = Queue()
+    arrivals = [arrival(number) for number in range(23)]
+    SqsSource(client=queue, queue_url=URL, clock=TestClock()).reply(ended(arrivals, *[Busy(NOW + 1_000)] * 23), NOW)
+    assert [len(call) for call in queue.calls] == [10, 10, 3]
+    assert all(len({entry["Id"] for entry in call}) == len(call) for call in queue.calls)
+    assert [handle for handle, _ in queue.moved] == [f"h-{number}" for number in range(23)]
+
+
+@pytest.mark.parametrize("queue", [Queue(OSError("reset")), Queue(failed=["0"])], ids=["raises", "refuses"])
+def test_the_answer_does_not_depend_on_moving_visibility(queue: Queue, caplog: pytest.LogCaptureFixture) -> None:
+    source = SqsSource(client=queue, queue_url=URL, clock=TestClock())
+    answer = source.reply(ended([arrival()], Busy(NOW + 1_000)), NOW)
+    assert answer == {"batchItemFailures": [{"itemIdentifier": "m-1"}]}
+    assert caplog.records
+
+
+def test_without_a_client_nothing_is_moved() -> None:
+    source = SqsSource(backoff_base=timedelta(seconds=1), clock=TestClock())
+    assert source.reply(ended([arrival()], Busy(NOW + 1_000)), NOW) == {
+        "batchItemFailures": [{"itemIdentifier": "m-1"}]
+    }
