@@ -37,6 +37,10 @@ demo: setup ## deploy to a local account and watch redeliveries do nothing
 sandbox: setup ## deploy to a local account and leave it running
 	@$(PY) -m sandbox
 
+.PHONY: smoke
+smoke: setup ## check a deployed stack with your AWS credentials: make smoke STACK=Idem-dev
+	@$(PY) -m sandbox.smoke $(or $(STACK),$(error say which stack: make smoke STACK=Idem-dev))
+
 ##@ Check
 
 .PHONY: test
@@ -48,6 +52,15 @@ test: setup ## every check below, then how long each took
 	  rows+=$$(printf '%-8s %4d s  %s' "$$part" $$(($$(date +%s) - start)) "$$state")$$'\n'; \
 	done; \
 	printf '\n%s' "$$rows"; exit $$failed
+
+.PHONY: prove
+prove: setup ## the long search for a schedule that breaks a rule, then the mutations (minutes)
+	@$(PY) -m tests.schedules
+	@$(PY) -m tests.mutations
+
+.PHONY: soak
+soak: setup ## 2,000 messages through workers that fail, hang and are killed (minutes)
+	@$(PY) -m sandbox.soak
 
 .PHONY: check-format
 check-format: setup ## is everything formatted?

@@ -1,17 +1,30 @@
-"""The CDK app: `cdk deploy -c stage=NAME`, by default the stage `dev`. See `Stage.named` for the names."""
+"""The CDK app: `cdk deploy -c stage=NAME`, by default the stage `dev`. See `Stage.named` for the names.
+
+Further context: `-c payments=enqueue` to answer webhooks at once and work behind a queue; `-c front=http-api` for an
+HTTP API instead of a function URL; `-c tracing=true` for X-Ray; `-c console=false` without dashboard and saved queries;
+`-c recordsTable=NAME` to use a table that is there already instead of making one, with `-c recordsSortKey=true` if its
+primary key is `pk` and `sk`.
+"""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 import aws_cdk as cdk
 from aws_cdk import aws_lambda as lambda_
+from constructs import Node
 
-from stacks import IdempotencyStack, StackError, Stage, stage_asset
+from stacks import Front, IdempotencyStack, StackError, Stage, StageError, TableName, stage_asset
 
 ROOT = Path(__file__).resolve().parent
 DEFAULT_STAGE = "dev"
+FRONTS = {"function-url": Front.FUNCTION_URL, "http-api": Front.HTTP_API}
+
+T = TypeVar("T")
 
 
 def build(app: cdk.App, stage: Stage) -> IdempotencyStack:
@@ -27,11 +40,42 @@ def build(app: cdk.App, stage: Stage) -> IdempotencyStack:
     return IdempotencyStack(app, f"Idem-{stage.name}", stage=stage, code=code)
 
 
+def stage_of(context: Node) -> Stage:
+    """The stage that the context asks for. Raises StageError for an unknown name or a flag that is neither."""
+    stage = Stage.named(str(context.try_get_context("stage") or DEFAULT_STAGE))
+    table = context.try_get_context("recordsTable")
+    if table:
+        sort_key = _flag(context, "recordsSortKey", otherwise=False)
+        stage = replace(stage, records=TableName(name=str(table), sort_key=sort_key))
+    return replace(
+        stage,
+        enqueues=_choice(context, "payments", {"inline": False, "enqueue": True}, otherwise=stage.enqueues),
+        front=_choice(context, "front", FRONTS, otherwise=stage.front),
+        tracing=_flag(context, "tracing", otherwise=stage.tracing),
+        with_console=_flag(context, "console", otherwise=stage.with_console),
+    )
+
+
+def _flag(context: Node, name: str, *, otherwise: bool) -> bool:
+    """A context value that says yes or no; the command line gives it as text, cdk.json as a boolean."""
+    return _choice(context, name, {"true": True, "false": False}, otherwise=otherwise)
+
+
+def _choice(context: Node, name: str, choices: Mapping[str, T], *, otherwise: T) -> T:
+    """What a context value stands for. Raises StageError that names the choices."""
+    given = context.try_get_context(name)
+    if given is None:
+        return otherwise
+    if str(given).lower() not in choices:
+        raise StageError(f"-c {name}={given}: say {' or '.join(choices)}")
+    return choices[str(given).lower()]
+
+
 def main() -> None:
     """Synthesise the stage that the context asks for; a mistake in it is one line, not a traceback."""
     app = cdk.App()
     try:
-        build(app, Stage.named(str(app.node.try_get_context("stage") or DEFAULT_STAGE)))
+        build(app, stage_of(app.node))
     except StackError as error:
         sys.exit(f"cannot build the stack: {error}")
     app.synth()

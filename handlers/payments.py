@@ -11,13 +11,16 @@ from typing import Any
 from handlers import wiring
 from handlers.ledger import Effect, effect_row
 from handlers.observing import observer
-from idem import Claim, Commit, Consumer, Delivery, Policy, Retention, Stripe, WebhookSource, keys
+from idem import Claim, Commit, Consumer, Delivery, Policy, Retention, WebhookSource, keys, schemes
 from idem.consumer import Work
 
 OPERATION = "payments.credit"
 
 # Stripe's event id, which stays the same over all of its deliveries, with the account it belongs to.
 KEY = keys.event_id()
+
+# A session that is paid later completes unpaid first, and then succeeds: it is credited for the second event.
+PAYING = frozenset({"checkout.session.completed", "checkout.session.async_payment_succeeded"})
 
 
 class InvalidPayment(Exception):
@@ -29,9 +32,11 @@ def credit_payment(ledger_table: str) -> Work:
 
     def work(delivery: Delivery, claim: Claim) -> Any:
         event = delivery.payload
-        if event["type"] != "checkout.session.completed":
-            return {"ignored": event["type"]}  # acknowledged and recorded, so that Stripe stops sending it
+        if event["type"] not in PAYING:
+            return {"ignored": event["type"]}  # acknowledged, recorded and counted, so that Stripe stops sending it
         session = event["data"]["object"]
+        if session["payment_status"] != "paid":
+            return {"ignored": f"{event['type']}, {session['payment_status']}"}
         amount, currency = session.get("amount_total"), session.get("currency")
         if not isinstance(amount, int) or not isinstance(currency, str):
             raise InvalidPayment(f"session {session.get('id')} has no amount or no currency")
@@ -49,7 +54,7 @@ def build() -> Consumer:
     settings = wiring.PaymentsSettings.from_environment(os.environ)
     return Consumer(
         operation=OPERATION,
-        source=WebhookSource(Stripe(), wiring.signing_secrets(settings.payments_secret_id)),
+        source=WebhookSource(schemes.stripe(), wiring.signing_secrets(settings.payments_secret_id)),
         key=KEY,
         work=credit_payment(settings.ledger_table),
         policy=POLICY,

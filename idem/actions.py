@@ -6,6 +6,7 @@ Every write carries one condition, and asks for the item that stands in its way.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from idem.record import Claim, Failure, Key, Record, Result, Status
@@ -38,33 +39,30 @@ class Actions:
         """Put `record` where nothing is, or over exactly the version `over`."""
         action: Action = {"TableName": self._table, "Item": to_item(record, self._sort_value)}
         if over is None:
-            action |= {
-                "ConditionExpression": "attribute_not_exists(#pk)",
-                "ExpressionAttributeNames": {"#pk": PARTITION_KEY},
-            }
+            action["ConditionExpression"] = f"attribute_not_exists({PARTITION_KEY})"
         else:
             action |= {
-                "ConditionExpression": "#claimToken = :token AND #status = :status AND #starts = :starts",
-                "ExpressionAttributeNames": {f"#{name}": name for name in ("claimToken", "status", "starts")},
+                "ConditionExpression": "claimToken = :token AND #status = :status AND #starts = :starts",
+                "ExpressionAttributeNames": {f"#{name}": name for name in ("status", "starts")},
                 "ExpressionAttributeValues": {
                     ":token": {"S": over.claim_token},
                     ":status": {"S": over.status.value},
                     ":starts": number(over.starts),
                 },
             }
-        return action | {"ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
+        action["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
+        return action
 
     def update(self, claim: Claim, attributes: Mapping[str, Item | None]) -> Action:
         """Set or (None) remove attributes of the claim's record, under the fence."""
-        sets = [name for name, value in attributes.items() if value is not None]
-        removes = [name for name, value in attributes.items() if value is None]
-        expression = "SET " + ", ".join(f"#{name} = :{name}" for name in sets)
-        if removes:
-            expression += " REMOVE " + ", ".join(f"#{name}" for name in removes)
-        fence = _fence(claim)
-        fence["ExpressionAttributeNames"] |= {f"#{name}": name for name in attributes}
-        fence["ExpressionAttributeValues"] |= {f":{name}": attributes[name] for name in sets}
-        return self._addressed(claim.key) | {"UpdateExpression": expression} | fence
+        values = {f":{name}": value for name, value in attributes.items() if value is not None}
+        removes = tuple(name for name, value in attributes.items() if value is None)
+        expression, names = _change(tuple(name[1:] for name in values), removes)
+        action = self._addressed(claim.key) | _fence(claim)
+        action["UpdateExpression"] = expression
+        action["ExpressionAttributeNames"] |= names
+        action["ExpressionAttributeValues"] |= values
+        return action
 
     def delete(self, claim: Claim) -> Action:
         """Delete the claim's record, under the fence."""
@@ -94,10 +92,24 @@ def _finished(status: Status, expires_at: int | None, now_ms: int) -> dict[str, 
     }
 
 
+@lru_cache
+def _change(sets: tuple[str, ...], removes: tuple[str, ...]) -> tuple[str, Mapping[str, str]]:
+    """The update expression, and the names that it takes: the same for all records of a kind, so it is written once."""
+    expression = "SET " + ", ".join(f"{_named(name)} = :{name}" for name in sets)
+    if removes:
+        expression += " REMOVE " + ", ".join(map(_named, removes))
+    return expression, {f"#{name}": name for name in (*sets, *removes) if _named(name) != name}
+
+
+def _named(name: str) -> str:
+    """An attribute as expressions write it: DynamoDB reserves single words, such as status, and no two joined by a capital."""
+    return name if name != name.lower() else f"#{name}"
+
+
 def _fence(claim: Claim) -> Action:
     return {
-        "ConditionExpression": "#claimToken = :mine AND #status = :in_progress",
-        "ExpressionAttributeNames": {"#claimToken": "claimToken", "#status": "status"},
+        "ConditionExpression": "claimToken = :mine AND #status = :in_progress",
+        "ExpressionAttributeNames": {"#status": "status"},
         "ExpressionAttributeValues": {":mine": {"S": claim.token}, ":in_progress": {"S": Status.IN_PROGRESS.value}},
         "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
     }

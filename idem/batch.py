@@ -1,9 +1,9 @@
 """One invocation's deliveries: claimed together, worked on in order, recorded together.
 
 Deliveries go through in chunks of at most `CHUNK` different keys. A chunk's claims travel in one call to the store and so do
-its outcomes. An outcome is not kept back for long: it is recorded before the next work starts if it is older than
-`RECORD_WITHIN`, if the next delivery was delivered before (it may be what killed the process last time), or if the next
-delivery belongs to an ordered group.
+its outcomes. An outcome is not kept back for long: it is recorded when it is as old as the consumer's `record_within`, beside
+whatever runs then, and before the next work starts if the next delivery was delivered before (it may be what killed the process
+last time) or belongs to an ordered group.
 
 A lane is a sequence of tasks that are worked on one after the other: a whole chunk or, with concurrency, one ordered group or
 one delivery. It is a generator that hands out the task to run and is sent how its work ended, so that the same code serves
@@ -13,47 +13,20 @@ plain calls, threads and coroutines.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Sequence
 from datetime import timedelta
 from typing import Any
 
-from idem.delivery import Arrival, Done, NotStarted, Outcome, Retry, Unavailable
+from idem.delivery import Done, NotStarted, Outcome, Retry, Unavailable
 from idem.errors import ClaimLost, ConfigurationError, IdemError
 from idem.flow import Ended, Flow, refusal
-from idem.record import Answer, Claim, Key, Request
+from idem.record import Answer, Claim, Request
+from idem.tasks import Result, Task, again, chunks, share_with_twins
 from idem.writes import Commit
 
-CHUNK = 25  # the most statements that DynamoDB takes in one BatchExecuteStatement
 RECORD_WITHIN = timedelta(
     milliseconds=50
 )  # about what a claim costs on a busy day: work that is quicker gains from waiting
-
-
-@dataclass(slots=True, kw_only=True)
-class Task:
-    """One arrival on its way to an outcome. Times are epoch ms.
-
-    wanted: what to claim; None if the arrival has its outcome already. twin: an earlier task of the batch with the same key and
-    request, whose outcome this one shares.
-    """
-
-    arrival: Arrival
-    key: Key | None = None
-    wanted: Request | None = None
-    twin: Task | None = None
-    claim: Claim | None = None
-    outcome: Outcome | None = None
-    started: int = 0
-    ended: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """How a task's work ended: its value, or its error."""
-
-    value: Any = None
-    error: Exception | None = None
 
 
 Lane = Generator[Task, Result, None]
@@ -66,14 +39,24 @@ class Batch:
     plans: the work is a plan whose writes are guarded, so nothing is claimed before it.
     """
 
-    def __init__(self, flow: Flow, *, plans: bool, ends_at: int | None, reserve: timedelta) -> None:
+    def __init__(
+        self,
+        flow: Flow,
+        *,
+        plans: bool,
+        ends_at: int | None,
+        reserve: timedelta,
+        record_within: timedelta = RECORD_WITHIN,
+    ) -> None:
         self._flow = flow
         self._plans = plans
         self._latest_start = None if ends_at is None else ends_at - int(reserve.total_seconds() * 1000)
+        self._record_within_ms = record_within.total_seconds() * 1000
         self._lock = threading.Lock()
         self._last_of_group: dict[str, Task] = {}
         self._pending: list[tuple[Task, Ended]] = []
         self._pending_since = 0
+        self._call_off: Callable[[], None] | None = None
 
     def work(self, tasks: Sequence[Task], run: Run, concurrency: int) -> None:
         """Give every task its outcome; `run` calls the user's function and never raises."""
@@ -156,6 +139,7 @@ class Batch:
             if stopped := self._stopped(task):
                 self._give_back(task, stopped)
             elif task.outcome is None and not self._too_late(task) and self._begin(task):
+                self._record_later()
                 self._worked(task, (yield task))
             task.ended = self._flow.clock.now_ms()
             if task.arrival.group is not None:
@@ -165,7 +149,7 @@ class Batch:
         """Whether finished work must be recorded before this task's work starts."""
         suspect = task.arrival.receive_count > 1 or (task.claim is not None and task.claim.attempt > 1)
         waited = task.started - self._pending_since
-        return suspect or task.arrival.group is not None or waited >= RECORD_WITHIN.total_seconds() * 1000
+        return suspect or task.arrival.group is not None or waited >= self._record_within_ms
 
     def _stopped(self, task: Task) -> NotStarted | None:
         """Why the task's ordered group has come to a stop, if it has."""
@@ -221,44 +205,25 @@ class Batch:
                 self._pending_since = self._flow.clock.now_ms()
             self._pending.append((task, ended))
 
+    def _record_later(self) -> None:
+        """Before work starts: see to it that what has ended before is recorded in time, however long this work takes."""
+        with self._lock:
+            if self._pending and self._call_off is None:
+                left = self._pending_since + self._record_within_ms - self._flow.clock.now_ms()
+                self._call_off = self._flow.clock.later(max(0, left), self._record)
+
     def _record(self) -> None:
         """Record what has ended. The lock is held meanwhile: whoever asks next finds everything recorded."""
         with self._lock:
+            if self._call_off is not None:
+                self._call_off()
+                self._call_off = None
             pending, self._pending = self._pending, []
             if not pending:
                 return
             outcomes = self._flow.record_many([ended for _, ended in pending])
             for (task, _), outcome in zip(pending, outcomes, strict=True):
                 task.outcome = outcome
-
-
-def again(first: Task) -> Outcome | None:
-    """The outcome of a delivery whose key came earlier in the same batch."""
-    done = first.outcome
-    return Done(done.result, replayed=True, attempt=done.attempt) if isinstance(done, Done) else done
-
-
-def chunks(tasks: Sequence[Task]) -> Iterator[list[Task]]:
-    """The tasks in order, cut so that no chunk is longer than CHUNK or holds a key twice. Twins without order are left out."""
-    chunk: list[Task] = []
-    held: set[Key | None] = set()
-    for task in tasks:
-        if task.twin is not None and task.arrival.group is None:
-            continue
-        if len(chunk) == CHUNK or (task.key is not None and task.key in held):
-            yield chunk
-            chunk, held = [], set()
-        chunk.append(task)
-        held.add(task.key)
-    if chunk:
-        yield chunk
-
-
-def share_with_twins(tasks: Sequence[Task]) -> None:
-    """Give the twins that were left out their outcome."""
-    for task in tasks:
-        if task.outcome is None and task.twin is not None:
-            task.outcome, task.started, task.ended = again(task.twin), task.twin.started, task.twin.ended
 
 
 def _wanted(task: Task) -> Request:

@@ -24,7 +24,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from enum import Enum
-from unicodedata import normalize
+from unicodedata import is_normalized, normalize
 from uuid import UUID
 
 from idem.errors import MalformedDelivery
@@ -32,10 +32,10 @@ from idem.errors import MalformedDelivery
 HASH_VERSION = "v1"
 DIGITS_MAX = 400  # a double has at most 309 digits before its point; longer decimals are mistakes or attacks
 
-# Text that the fast path must not decide: a non-ASCII character (NFC may change it), what looks like a number with a
-# fraction or exponent, and a member name that may have been a number (the encoder sorts those as numbers, not as text).
-# A match inside a string only costs time: the slow path gives the same text.
-_UNDECIDED = re.compile(r'\\u|[\[,:]-?\d+[.eE]|^-?\d+[.eE]|NaN|Infinity|[{,]"(?:-?\d[^"]*|true|false|null)":')
+# What the encoder's text may hold that is not canonical. A match inside a string only costs time: what is undecided is walked.
+_ESCAPES = re.compile(r"\\.")
+_ODD_NAME = re.compile(r'"(?:[-0-9][^"]*|true|false|null)":')  # if it was no text, it was sorted by its value
+_ODD_NUMBER = re.compile(r"\.0(?!\d)|e[+-]")  # 12.0 is 12, 1e+16 is written out; 12.5 and 12.05 stand as they are
 
 
 def request_hash(value: object) -> str:
@@ -51,12 +51,12 @@ def digest(value: object) -> str:
 def canonical(value: object) -> bytes:
     """The canonical text of `value`, as bytes.
 
-    Most payloads hold only text in ASCII, integers, booleans and null: for them the C encoder's sorted output is already
-    canonical. Anything else is walked.
+    Most payloads hold only text in NFC and plain numbers: for them the C encoder's sorted output is already canonical.
+    Anything else is walked.
     """
     try:
         quick = _QUICK.encode(value)
-        if not _UNDECIDED.search(quick):
+        if _is_canonical(quick, value):
             return quick.encode("ascii")
     except (_NotPlainJson, TypeError, ValueError, RecursionError):
         pass  # not a swallowed fault: the walk below accepts it or says what is wrong with it
@@ -68,6 +68,19 @@ def canonical(value: object) -> bytes:
         ) from None
 
 
+def _is_canonical(quick: str, value: object) -> bool:
+    """Whether the encoder's text of `value` is what the walk would write."""
+    if "\\" in quick:
+        if "\\u" in quick and not is_normalized("NFC", _UNESCAPED.encode(value)):
+            return False
+        quick = _ESCAPES.sub("", quick)  # now every quotation mark begins or ends a string
+    if _ODD_NAME.search(quick):
+        return False
+    if "." in quick or "e+" in quick or "e-" in quick:
+        return not _ODD_NUMBER.search(" ".join(quick.split('"')[::2]))  # what stands outside of strings
+    return True
+
+
 class _NotPlainJson(Exception):
     """The C encoder met a value that is not JSON's own."""
 
@@ -76,7 +89,8 @@ def _refuse(_value: object) -> object:
     raise _NotPlainJson
 
 
-_QUICK = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=_refuse)
+_QUICK = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False, default=_refuse)
+_UNESCAPED = json.JSONEncoder(ensure_ascii=False)  # all of a value's text; what is in NFC as a whole is so in each part
 _text = json.JSONEncoder().encode
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from idem.batch import Batch, Result, Task
+from idem.batch import RECORD_WITHIN, Batch
 from idem.canonical import request_hash
 from idem.clock import Clock, SystemClock, new_token
 from idem.delivery import (
@@ -30,6 +30,7 @@ from idem.keys import KeyRule, check_operation, make_key
 from idem.policy import Policy
 from idem.record import Claim, Key
 from idem.store import Store
+from idem.tasks import Result, Task
 
 RESERVE = timedelta(
     milliseconds=500
@@ -50,6 +51,8 @@ class Consumer:
     Commit. One request does it all. It must have no effect of its own, because it may be called for a duplicate.
     concurrency: how many deliveries of a batch are worked on at once, in threads, or as tasks if the work is a coroutine
     function; never two of one ordered group.
+    record_within: how long work that is done may stay unrecorded while others of its batch run, so that outcomes travel
+    together. A process that is killed in between leaves all of them unrecorded: zero records each before the next work starts.
     check: what of the payload must be equal whenever the key is; a difference is refused.
     observe: told how each delivery ended. reserve: no work is started later than this before the invocation's end.
     """
@@ -65,6 +68,7 @@ class Consumer:
     observe: Callable[[Ending], None] | None = None
     reserve: timedelta = RESERVE
     concurrency: int = 1
+    record_within: timedelta = RECORD_WITHIN
     clock: Clock = field(default_factory=SystemClock)
     token: Callable[[], str] = new_token
 
@@ -83,8 +87,15 @@ class Consumer:
 
     def _run_all(self, arrivals: Sequence[Arrival], ends_at: int | None) -> list[Ending]:
         """One ending for each arrival, in order."""
-        tasks = self._tasks(arrivals, ends_at)
-        batch = Batch(self._flow(), plans=self.plan is not None, ends_at=ends_at, reserve=self.reserve)
+        flow = self._flow()
+        tasks = self._tasks(flow, arrivals, ends_at)
+        batch = Batch(
+            flow,
+            plans=self.plan is not None,
+            ends_at=ends_at,
+            reserve=self.reserve,
+            record_within=self.record_within,
+        )
         if self._is_async():
             import asyncio  # noqa: PLC0415 - importing it takes longer than most consumers' whole start
 
@@ -96,9 +107,9 @@ class Consumer:
             self._tell(ending)
         return endings
 
-    def _tasks(self, arrivals: Sequence[Arrival], ends_at: int | None) -> list[Task]:
+    def _tasks(self, flow: Flow, arrivals: Sequence[Arrival], ends_at: int | None) -> list[Task]:
         """A task for each arrival: with a request for its key, a twin in the same batch, or the outcome of bad input."""
-        flow, first = self._flow(), dict[tuple[Key, str | None], Task]()
+        first: dict[tuple[Key, str | None], Task] = {}
         starts_now = self.policy.attempts_max is None or len(arrivals) == 1
         tasks: list[Task] = []
         for arrival in arrivals:

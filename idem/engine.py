@@ -27,7 +27,8 @@ THROTTLES = frozenset(
         "SlowDown",
     }
 )
-INVALID = frozenset({"ValidationException", "ParamValidationError"})  # the second is the client's own, before it sends
+# The second is the client's own, before it sends; with its validation off the service answers the third.
+INVALID = frozenset({"ValidationException", "ParamValidationError", "SerializationException"})
 RETRY_BASE_MS = 25  # the base of botocore's own DynamoDB backoff
 RETRY_CAP_MS = 1_000
 RETRY_FOR_MS = 20_000  # the longest that one verb repeats its request, also where the deadline is far away
@@ -92,7 +93,7 @@ class Sender:
                 if _code(error) == "TransactionCanceledException":
                     reasons: Sequence[Mapping[str, Any]] = _response(error).get("CancellationReasons") or ()
                     return reasons
-                if _code(error) in INVALID:
+                if _code(error) in INVALID or _was_not_sent(error):
                     raise TransactionRefused(f"the transaction cannot be sent as it is written: {error}") from error
                 self._again(verb, error, attempt, insist=True)
         raise AssertionError("attempts() either ends the loop by raising or gives another attempt")
@@ -152,13 +153,16 @@ def _code(error: Exception) -> str:
     return str(code) if code else type(error).__name__
 
 
-def _is_unknown(error: Exception) -> bool:
-    """Whether nobody knows what became of the request: no answer, or a server's error.
+def _was_not_sent(error: Exception) -> bool:
+    """Whether the client itself refused to build the request."""
+    built = not isinstance(error, TypeError | ValueError) and type(error).__name__ != "ParamValidationError"
+    return not _response(error) and not built
 
-    A request that the client itself refused to build was not sent: that is known.
-    """
+
+def _is_unknown(error: Exception) -> bool:
+    """Whether nobody knows what became of the request: no answer, or a server's error."""
     response = _response(error)
     if not response:
-        return not isinstance(error, TypeError | ValueError) and type(error).__name__ != "ParamValidationError"
+        return not _was_not_sent(error)
     status = response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
     return bool(status >= 500)

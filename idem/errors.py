@@ -6,7 +6,9 @@
     │   ├── WrongEvent            the whole event is not for this source
     │   ├── MalformedDelivery     one delivery cannot be read
     │   ├── MissingKeyPart        a part of the key is absent, null or empty
-    │   └── SignatureInvalid      a webhook whose signature does not prove its sender
+    │   ├── NotAnEvent            a provider's check of the address, which has an answer of its own
+    │   ├── SignatureInvalid      a webhook whose signature does not prove its sender
+    │   └── UnknownCaller         a request to an API by somebody who is not authenticated
     ├── NotRun                    the key answered; the work did not run
     │   ├── InProgress            another attempt holds the key
     │   ├── RequestMismatch       the key was used with another request
@@ -58,8 +60,20 @@ class MissingKeyPart(InputRefused):
     """A part of the key is missing, null, empty or of a kind that cannot identify anything."""
 
 
+class NotAnEvent(InputRefused):
+    """A request that its provider signed and that is no event, such as a check of the address. `reply` is what it asks for."""
+
+    def __init__(self, reply: Any) -> None:
+        super().__init__("the provider checks the address: there is no work in it")
+        self.reply = reply
+
+
 class SignatureInvalid(InputRefused):
     """The signature is missing, malformed, too old, too new, or of another secret or body."""
+
+
+class UnknownCaller(InputRefused):
+    """Nobody is known to have sent the request, so the key in it cannot be told from the same key of another caller."""
 
 
 class NotRun(IdemError):

@@ -42,6 +42,8 @@ from idem.store import Complete, Fail, Recording, Release, Store, record_one
 from idem.writes import Commit, Write
 
 MESSAGE_CHARS_MAX = 500  # of a stored error: enough to recognise it, small enough for a refused claim
+ORIGIN_CHARS_MAX = 256  # of each value in a record's origin: ids are shorter, and a sender may send anything
+ANSWER_MS = 200  # the store stops repeating a request so long before the invocation's end, to leave time for the answer
 WAIT_BASE_MS = 50  # the first pause while waiting for an attempt in flight
 WAIT_CAP_MS = 1_000
 
@@ -86,8 +88,9 @@ class Flow:
         starts_now: whether the work follows the claim at once; otherwise its start is counted by `Store.begin`.
         """
         now_ms = self.clock.now_ms()
-        deadline = ends_at if ends_at is not None else now_ms + _ms(self.policy.lease)
-        lease_until = deadline + _ms(self.policy.lease_margin)
+        ends_at = ends_at if ends_at is not None else now_ms + _ms(self.policy.lease)
+        deadline = max(now_ms, ends_at - ANSWER_MS)
+        lease_until = ends_at + _ms(self.policy.lease_margin)
         expires_at = self.expires_at()
         return Request(
             key=key,
@@ -96,7 +99,7 @@ class Flow:
             deadline=deadline,
             expires_at=expires_at,
             request_hash=request_hash,
-            origin=origin or {},
+            origin={name: _bounded(value, ORIGIN_CHARS_MAX) for name, value in (origin or {}).items()},
             attempts_max=self.policy.attempts_max,
             hold_lapsed=self.policy.lapsed is Lapsed.HOLD,
             skew_margin_ms=_ms(self.policy.skew_margin),
@@ -269,12 +272,13 @@ def failure_of(error: Exception, *, reclaimable: bool) -> Failure:
         message = str(error)
     except Exception as fault:  # noqa: BLE001 - an error type of the user's whose __str__ raises
         message = f"(its message could not be read: {type(fault).__name__})"
-    writable = message.encode("utf-8", "replace").decode("utf-8")
-    return Failure(
-        type=type(error).__qualname__,
-        message=writable if len(writable) <= MESSAGE_CHARS_MAX else writable[: MESSAGE_CHARS_MAX - 1] + "…",
-        reclaimable=reclaimable,
-    )
+    return Failure(type=type(error).__qualname__, message=_bounded(message, MESSAGE_CHARS_MAX), reclaimable=reclaimable)
+
+
+def _bounded(text: str, chars_max: int) -> str:
+    """`text` as it can be stored: without lone surrogates, and not longer than it may be."""
+    writable = text.encode("utf-8", "replace").decode("utf-8")
+    return writable if len(writable) <= chars_max else writable[: chars_max - 1] + "…"
 
 
 def _ms(duration: Any) -> int:

@@ -52,10 +52,14 @@ Cancellation = RecordRefused | CallerRefused | TryAgain | Impossible
 def read_reasons(reasons: Sequence[Mapping[str, Any]]) -> Cancellation:
     """What the reasons of a cancelled transaction mean; the first one is the record's.
 
-    A failed condition decides, the record's before the caller's. Only if every other reason is a conflict or a throttle is it
-    worth trying again.
+    A failed condition decides, the record's before the caller's. While the record's own action met a conflict, nothing else
+    decides: what the caller's condition refused may be this very work, done by the rival. Otherwise it is worth trying again
+    only if every reason is a conflict or a throttle.
     """
     codes = [reason.get("Code", "None") for reason in reasons]
+    final = [code for code in codes if code not in RETRYABLE_REASONS | {"None", "ConditionalCheckFailed"}]
+    if codes and codes[0] in RETRYABLE_REASONS and not final:
+        return TryAgain()
     for index, (code, reason) in enumerate(zip(codes, reasons, strict=True)):
         if code == "ConditionalCheckFailed":
             item = reason.get("Item") or None
@@ -69,6 +73,9 @@ def read_reasons(reasons: Sequence[Mapping[str, Any]]) -> Cancellation:
 
 def transaction(record_action: Action, writes: Sequence[Write]) -> list[Action]:
     """The actions to send, the record's first. Raises TransactionRefused for what DynamoDB would refuse whole."""
+    listed: object = writes
+    if not isinstance(listed, list | tuple):
+        raise TransactionRefused(f"the writes must be a list, not {type(listed).__name__}")
     actions = [record_action, *(_readable(index, write) for index, write in enumerate(writes))]
     if len(actions) > ACTIONS_MAX:
         raise TransactionRefused(

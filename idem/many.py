@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import Enum
+from functools import lru_cache
 from typing import Any
 
 from idem.engine import Refused, Sender
 from idem.errors import StoreUnavailable
 from idem.record import Claim, Key, Status
-from idem.schema import PARTITION_KEY, SORT_KEY, Item, primary_key
+from idem.schema import PARTITION_KEY, Item, primary_key
 
 STATEMENTS_MAX = 25  # in one BatchExecuteStatement
 KEYS_MAX = 100  # in one BatchGetItem
@@ -52,22 +53,20 @@ class Statements:
 
     def insert(self, item: Item) -> Statement:
         """Put `item` where nothing is."""
-        members = ", ".join(f"'{name}': ?" for name in item)
-        return _statement(f'INSERT INTO "{self._table}" VALUE {{{members}}}', list(item.values()))
+        return _statement(_insert(self._table, tuple(item)), list(item.values()))
 
     def update(self, claim: Claim, attributes: Mapping[str, Item | None]) -> Statement:
         """Set or (None) remove attributes of the claim's record, under the fence."""
-        sets = [(name, value) for name, value in attributes.items() if value is not None]
-        changes = [f'SET "{name}" = ?' for name, _ in sets]
-        changes += [f'REMOVE "{name}"' for name, value in attributes.items() if value is None]
-        where, parameters = self._fence(claim)
-        text = f'UPDATE "{self._table}" {" ".join(changes)} WHERE {where}'
-        return _statement(text, [value for _, value in sets] + parameters)
+        sets = tuple(name for name, value in attributes.items() if value is not None)
+        removes = tuple(name for name, value in attributes.items() if value is None)
+        names, values = self._fence(claim)
+        values = [value for value in attributes.values() if value is not None] + values
+        return _statement(_update(self._table, sets, removes, names), values)
 
     def delete(self, claim: Claim) -> Statement:
         """Delete the claim's record, under the fence."""
-        where, parameters = self._fence(claim)
-        return _statement(f'DELETE FROM "{self._table}" WHERE {where}', parameters)  # noqa: S608 - names of ours
+        names, values = self._fence(claim)
+        return _statement(f'DELETE FROM "{self._table}" WHERE {_where(names)}', values)  # noqa: S608 - names of ours
 
     def execute(
         self, verb: str, statements: Sequence[Statement], deadline: int, *, insist: bool = False
@@ -119,11 +118,28 @@ class Statements:
                 found |= {by_partition[item[PARTITION_KEY]["S"]]: item for item in items}
         return found
 
-    def _fence(self, claim: Claim) -> tuple[str, list[Item]]:
+    def _fence(self, claim: Claim) -> tuple[tuple[str, ...], list[Item]]:
         key = primary_key(claim.key, self._sort_value)
-        names = [PARTITION_KEY, *([SORT_KEY] if SORT_KEY in key else []), "claimToken", "status"]
-        values = [*key.values(), {"S": claim.token}, {"S": Status.IN_PROGRESS.value}]
-        return " AND ".join(f'"{name}" = ?' for name in names), values
+        return (*key, "claimToken", "status"), [*key.values(), {"S": claim.token}, {"S": Status.IN_PROGRESS.value}]
+
+
+# Statements on one kind of record all have the same text, so each text is written once.
+
+
+@lru_cache
+def _insert(table: str, names: tuple[str, ...]) -> str:
+    members = ", ".join(f"'{name}': ?" for name in names)
+    return f'INSERT INTO "{table}" VALUE {{{members}}}'
+
+
+@lru_cache
+def _update(table: str, sets: tuple[str, ...], removes: tuple[str, ...], where: tuple[str, ...]) -> str:
+    changes = [*(f'SET "{name}" = ?' for name in sets), *(f'REMOVE "{name}"' for name in removes)]
+    return f'UPDATE "{table}" {" ".join(changes)} WHERE {_where(where)}'
+
+
+def _where(names: tuple[str, ...]) -> str:
+    return " AND ".join(f'"{name}" = ?' for name in names)
 
 
 def _statement(text: str, parameters: list[Item]) -> Statement:

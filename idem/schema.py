@@ -33,8 +33,7 @@ def primary_key(key: Key, sort_value: str | None = None) -> Item:
 
 def to_item(record: Record, sort_value: str | None = None) -> Item:
     """The item that holds `record`. Attributes without a value are left out: DynamoDB has no use for them."""
-    item = primary_key(record.key, sort_value)
-    item |= {
+    item = primary_key(record.key, sort_value) | {
         "schema": {"N": str(VERSION)},
         "status": {"S": record.status.value},
         "operation": {"S": record.key.operation},
@@ -43,17 +42,21 @@ def to_item(record: Record, sort_value: str | None = None) -> Item:
         "starts": {"N": str(record.starts)},
         "claimedAt": {"N": str(record.claimed_at)},
     }
-    optional: dict[str, Any] = {
-        "finishedAt": number(record.finished_at),
-        "leaseUntil": number(record.lease_until),
-        TTL_ATTRIBUTE: number(record.expires_at),
-        "requestHash": text(record.request_hash),
-        "error": failure_value(record.failure) if record.failure else None,
-        "origin": {"M": {name: {"S": value} for name, value in record.origin.items()}} if record.origin else None,
-    }
+    if record.finished_at is not None:
+        item["finishedAt"] = {"N": str(record.finished_at)}
+    if record.lease_until is not None:
+        item["leaseUntil"] = {"N": str(record.lease_until)}
+    if record.expires_at is not None:
+        item[TTL_ATTRIBUTE] = {"N": str(record.expires_at)}
+    if record.request_hash is not None:
+        item["requestHash"] = {"S": record.request_hash}
+    if record.failure is not None:
+        item["error"] = failure_value(record.failure)
+    if record.origin:
+        item["origin"] = {"M": {name: {"S": value} for name, value in record.origin.items()}}
     if record.result is not None:
-        optional |= result_attributes(record.result)
-    return item | {name: value for name, value in optional.items() if value is not None}
+        item |= result_attributes(record.result)
+    return item
 
 
 def result_attributes(result: Result) -> Item:
@@ -75,10 +78,6 @@ def failure_value(failure: Failure) -> Item:
 
 def number(value: int | None) -> Item | None:
     return None if value is None else {"N": str(value)}
-
-
-def text(value: str | None) -> Item | None:
-    return None if value is None else {"S": value}
 
 
 def from_item(item: Mapping[str, Any], key: Key) -> Record:

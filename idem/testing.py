@@ -37,13 +37,10 @@ The answer to the recording is lost on the network: nothing unrecorded is acknow
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import hmac
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import Enum
 from typing import Any, TypeVar
@@ -51,6 +48,7 @@ from typing import Any, TypeVar
 from idem.clock import Clock
 from idem.errors import ConfigurationError, IdemError, StoreUnavailable
 from idem.record import Answer, Claim, Failure, Key, Record, Request, Result
+from idem.sources.signing import as_event, sign
 from idem.store import Recording, Store, claim_each, record_each
 from idem.writes import Write
 
@@ -66,15 +64,27 @@ class ManualClock:
     def __init__(self, now_ms: int = START_MS, *, jitter: float = 0.5) -> None:
         self._now_ms = float(now_ms)
         self._jitter = jitter
+        self._later: list[tuple[float, Callable[[], None]]] = []
 
     def now_ms(self) -> int:
         return int(self._now_ms)
 
     def sleep_ms(self, milliseconds: float) -> None:
-        self._now_ms += milliseconds
+        until = self._now_ms + milliseconds
+        while due := [one for one in self._later if one[0] <= until]:
+            first = min(due, key=lambda one: one[0])
+            self._later.remove(first)
+            self._now_ms = max(self._now_ms, first[0])
+            first[1]()
+        self._now_ms = until
 
     def jitter(self) -> float:
         return self._jitter
+
+    def later(self, milliseconds: float, action: Callable[[], None]) -> Callable[[], None]:
+        planned = (self._now_ms + milliseconds, action)
+        self._later.append(planned)
+        return lambda: self._later.remove(planned) if planned in self._later else None
 
     def advance(self, by: timedelta) -> None:
         """Let time pass."""
@@ -258,22 +268,30 @@ def sqs_event(*bodies: Any, queue: str = "queue", group: str | None = None, rece
 
 def sign_stripe(body: bytes, secret: str, timestamp: int) -> str:
     """The `Stripe-Signature` header for `body`, signed at `timestamp` (epoch seconds)."""
-    signature = hmac.new(secret.encode(), f"{timestamp}.".encode() + body, hashlib.sha256).hexdigest()
-    return f"t={timestamp},v1={signature}"
+    return sign("stripe", body, [secret], timestamp * 1000).headers["stripe-signature"]
 
 
 def stripe_request(event: Any, secret: str, timestamp: int, *, request_id: str = "request-1") -> dict[str, Any]:
-    """A signed Stripe webhook as a function URL hands it over. `event` is the raw body, or what is written as JSON.
+    """A signed Stripe webhook as a function URL hands it over. `event` is the raw body, or what is written as JSON."""
+    return webhook_request("stripe", event, [secret], timestamp, request_id=request_id)
 
-    The body is base64-encoded, as a function URL does it: a receiver has to decode before it verifies.
+
+def webhook_request(
+    scheme: str,
+    event: Any,
+    secrets: Sequence[str],
+    timestamp: int,
+    *,
+    url: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    request_id: str = "request-1",
+) -> dict[str, Any]:
+    """A webhook of any provider of `idem.schemes`, by the scheme's name, signed at `timestamp` (epoch seconds).
+
+    event: the raw body, or what is written as JSON. url: the registered address, for schemes that sign it. headers: of the
+    provider's others, or instead of the usual ones. For Ed25519 the secrets are private keys. As a function URL does it, the
+    body is base64-encoded: a receiver has to decode before it verifies.
     """
     body = event if isinstance(event, bytes) else json.dumps(event).encode()
-    return {
-        "version": "2.0",
-        "rawPath": "/",
-        "rawQueryString": "",
-        "headers": {"content-type": "application/json", "stripe-signature": sign_stripe(body, secret, timestamp)},
-        "requestContext": {"http": {"method": "POST", "path": "/"}, "requestId": request_id},
-        "body": base64.b64encode(body).decode("ascii"),
-        "isBase64Encoded": True,
-    }
+    sent = sign(scheme, body, secrets, timestamp * 1000, url=url, headers=headers)
+    return as_event(replace(sent, request_id=request_id))

@@ -1,4 +1,4 @@
-"""`make sandbox`: a local account with the stack on it, until Ctrl-C. `sandbox.play` plays with it from another terminal."""
+"""`make sandbox`: a local account with the stack on it, until Ctrl-C. `idem` plays with it from another terminal."""
 
 import json
 import signal
@@ -6,8 +6,10 @@ import sys
 from dataclasses import asdict, fields
 
 from sandbox.account import AccountError, LocalAccount
-from sandbox.deploy import DeployError, Outputs, deploy
-from sandbox.isolation import RUNNING
+from sandbox.deploy import STACK, DeployError, Outputs, deploy
+from sandbox.isolation import EXPORTS, ROOT, RUNNING
+
+EXPORTED = ("AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION", "AWS_DEFAULT_REGION")
 
 
 def main() -> int:
@@ -16,7 +18,8 @@ def main() -> int:
         with LocalAccount() as account:
             outputs = deploy(account)
             RUNNING.write_text(json.dumps({"port": account.port, "outputs": asdict(outputs)}), encoding="utf-8")
-            print(_addresses(account, outputs), flush=True)
+            EXPORTS.write_text(_exports(account), encoding="utf-8")
+            print(_addresses(outputs), flush=True)
             while True:
                 signal.pause()
     except (AccountError, DeployError) as error:
@@ -27,24 +30,34 @@ def main() -> int:
         return 0
     finally:
         RUNNING.unlink(missing_ok=True)
+        EXPORTS.unlink(missing_ok=True)
 
 
-def _addresses(account: LocalAccount, outputs: Outputs) -> str:
-    shown = ("AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION")
-    environment = account.environment()
-    exports = "\n".join(f"  export {name}={environment[name]}" for name in shown)
+def _exports(account: LocalAccount) -> str:
+    environment = account.environment() | {"IDEM_STACK": STACK}
+    lines = [f"export {name}={environment[name]}" for name in (*EXPORTED, "IDEM_STACK")]
+    lines.append("unset AWS_PROFILE AWS_SESSION_TOKEN  # a real account's would be asked first")
+    lines.append('idem() { "' + str(ROOT / ".venv" / "bin" / "python") + '" -m idem "$@"; }')
+    return "\n".join(lines) + "\n"
+
+
+def _addresses(outputs: Outputs) -> str:
     made = "\n".join(f"  {field.name:24} {getattr(outputs, field.name)}" for field in fields(outputs))
-    play = ".venv/bin/python -m sandbox.play"
+    orders, payments = "events/orders/order_1001.json", "events/payments/checkout_completed.json"
     return (
         f"\nDeployed:\n{made}\n\n"
-        "Play with it in another terminal:\n"
-        f"  {play} order 7 --times 3        the same order, three messages\n"
-        f"  {play} order 8 --die            its first handler dies half-way; comes again after 18 s\n"
-        f"  {play} payment 7 --times 3      the same webhook, three times\n"
-        f"  {play} payment 8 --at-once 8    eight times at the same moment\n"
-        f"  {play} payment 9 --tampered     changed after it was signed\n"
-        f"  {play} table                    what was delivered, and what it did\n\n"
-        f"Or with the AWS command line or boto3:\n{exports}\n\n"
+        "Play with it in another terminal, from this folder:\n"
+        "  source .venv/sandbox.env\n"
+        f"  idem send {orders} --to orders --times 3              the same order, three messages\n"
+        f"  idem send {orders} --to orders --set orderId=8 --set sandbox.die=before-effect\n"
+        "                                      its first handler dies half-way; comes again after 18 s\n"
+        f"  idem send {payments} --to payments --times 8 --concurrently\n"
+        f"  idem send {payments} --to payments --tamper           changed after it was signed\n"
+        "  idem list                           what is recorded\n"
+        "  idem show orders.fulfil#1001        what one record means\n"
+        "  idem race                           eight claims of one key, one winner\n"
+        "  make console                        all of it in a browser\n\n"
+        "The AWS command line and boto3 use the sandbox there too.\n\n"
         "Running until Ctrl-C."
     )
 

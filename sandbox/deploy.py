@@ -5,7 +5,7 @@
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -55,19 +55,24 @@ class Command:
     folder: Path
 
 
-def deploy(account: LocalAccount, *, app: Path = ROOT, report: Report = print) -> Outputs:
+def deploy(
+    account: LocalAccount, *, app: Path = ROOT, context: Mapping[str, str] | None = None, report: Report = print
+) -> Outputs:
     """Bootstrap the account, deploy the stack of the CDK app in folder `app`, return its outputs.
 
+    `context` is further context for the app, as `-c name=value`. A second time it updates the stack.
     Raises `DeployError` when a CDK command fails or hangs, or when an output is missing.
     """
     began = time.monotonic()
     assembly, outputs = account.folder / "cdk.out", account.folder / "outputs.json"
+    asked = [f"{name}={value}" for name, value in {"stage": "sandbox", **(context or {})}.items()]
+    flags = tuple(word for pair in asked for word in ("-c", pair))
     report("preparing the account and synthesising the stack ...")
     _run(
         account,
         # Not in the app's folder: there the CDK would run the whole app first, to no use.
         Command("bootstrap", ("bootstrap", f"aws://{ACCOUNT_ID}/{REGION}"), account.folder),
-        Command("synth", ("synth", "--quiet", "-c", "stage=sandbox", "-o", str(assembly)), app),
+        Command("synth", ("synth", "--quiet", *flags, "-o", str(assembly)), app),
     )
     report(f"deploying {STACK} ...")
     arguments = ("deploy", STACK, "--app", str(assembly), "--require-approval", "never", "--method", "direct")
@@ -76,6 +81,12 @@ def deploy(account: LocalAccount, *, app: Path = ROOT, report: Report = print) -
     _switch_expiry_on(account, deployed.idempotency_table_name)
     report(f"deployed in {time.monotonic() - began:.0f} s")
     return deployed
+
+
+def destroy(account: LocalAccount) -> None:
+    """Remove the stack again. Raises `DeployError`."""
+    assembly = account.folder / "cdk.out"
+    _run(account, Command("destroy", ("destroy", STACK, "--app", str(assembly), "--force"), account.folder))
 
 
 def read_outputs(written: dict[str, dict[str, str]]) -> Outputs:

@@ -12,6 +12,8 @@ ACCOUNT_ID = "000000000000"
 HOST = "127.0.0.1"
 RUNNING = ROOT / ".venv" / "sandbox.json"
 """Where `make sandbox` says how it can be reached, for as long as it runs."""
+EXPORTS = ROOT / ".venv" / "sandbox.env"
+"""The same for a shell: sourced, it makes the AWS command line, boto3 and `idem` use the sandbox."""
 
 LOCAL_ONLY = {
     "AWS_ACCESS_KEY_ID": ACCOUNT_ID,

@@ -61,6 +61,15 @@ class Observed:
         )
         return [message["MessageId"] for message in found.get("Messages", [])]
 
+    def all_dead_letters(self) -> set[str]:
+        """The ids of all messages in the dead-letter queue, however many; they stay invisible for some minutes."""
+        found: set[str] = set()
+        while messages := self._sqs.receive_message(
+            QueueUrl=self._outputs.orders_dlq_url, MaxNumberOfMessages=10, VisibilityTimeout=300, WaitTimeSeconds=0
+        ).get("Messages"):
+            found |= {message["MessageId"] for message in messages}
+        return found
+
     def waiting(self) -> int:
         """How many messages the queue still holds, whether visible, in flight or delayed."""
         names = ("", "NotVisible", "Delayed")

@@ -2,6 +2,7 @@
 
     StackError (a ValueError)
     ├── LimitError      a prop breaks a limit of AWS, or one that keeps this pattern safe
+    ├── GuaranteeError  it would deploy, and then do some work twice
     ├── StageError      there is no stage of that name
     └── PackagingError  the Lambda asset cannot be made from what is installed
 
@@ -21,6 +22,13 @@ class LimitError(StackError):
     def __init__(self, construct: str, prop: str, problem: str) -> None:
         super().__init__(f"{construct}: {prop} {problem}")
         self.prop = prop
+
+
+class GuaranteeError(StackError):
+    """What is asked for takes away the guarantee, and nobody has said that this is known."""
+
+    def __init__(self, construct: str, reason: str, remedy: str) -> None:
+        super().__init__(f"{construct}: {reason}. {remedy}")
 
 
 class StageError(StackError):

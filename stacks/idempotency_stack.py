@@ -1,22 +1,30 @@
-"""The whole deployment: two tables, one consumer of a queue, one receiver of webhooks."""
+"""The whole deployment: two tables, one consumer of a queue, one receiver of webhooks, and what watches them.
+
+By the stage's choice the receiver works inline, or enqueues for a second consumer.
+"""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING, TypedDict
 
 import aws_cdk as cdk
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
+from constructs import Construct
 
-from stacks.ending_alarms import EndingAlarms
-from stacks.environment import METRICS_NAMESPACE, QUEUE_URL_VARIABLE, SECRET_VARIABLE, HandlerEnvironment
+from stacks.alarms import EndingAlarms, TableAlarms
+from stacks.dashboard import Dashboard, LogQueries, Watched
+from stacks.environment import (
+    CREDITS_URL_VARIABLE,
+    LEDGER_VARIABLE,
+    METRICS_NAMESPACE,
+    QUEUE_URL_VARIABLE,
+    SECRET_VARIABLE,
+    Reporting,
+)
+from stacks.function import WorkerFunction, WorkerOptions
 from stacks.queue_consumer import QueueConsumer
 from stacks.stage import Stage
-from stacks.tables import IdempotencyTable, LedgerTable
-from stacks.webhook_receiver import WebhookReceiver
-
-if TYPE_CHECKING:
-    from constructs import Construct
+from stacks.tables import ExistingTable, IdempotencyTable, LedgerTable, RecordTable
+from stacks.webhook_receiver import RECORDS_KEPT_SECONDS, WebhookReceiver
 
 RETENTION_BY_DAYS = {
     1: logs.RetentionDays.ONE_DAY,
@@ -25,66 +33,110 @@ RETENTION_BY_DAYS = {
 }
 
 
-class Shared(TypedDict):
-    """Props that both functions get."""
-
-    code: lambda_.Code
-    log_retention: logs.RetentionDays
-    removal_policy: cdk.RemovalPolicy
-
-
 class IdempotencyStack(cdk.Stack):
     """Composes the constructs and hands out the grants; every rule is in the constructs."""
 
     def __init__(self, scope: Construct, construct_id: str, *, stage: Stage, code: lambda_.Code) -> None:
         super().__init__(scope, construct_id, termination_protection=stage.keeps_data)
         removal = cdk.RemovalPolicy.RETAIN if stage.keeps_data else cdk.RemovalPolicy.DESTROY
-        shared = Shared(code=code, log_retention=RETENTION_BY_DAYS[stage.log_retention_days], removal_policy=removal)
-        self.idempotency = IdempotencyTable(self, "Idempotency", removal_policy=removal)
+        self._stage, self._code = stage, code
+        self._shared = WorkerOptions(
+            log_retention=RETENTION_BY_DAYS[stage.log_retention_days], removal_policy=removal, tracing=stage.tracing
+        )
+        self.idempotency = self._records(stage, removal)
         self.ledger = LedgerTable(self, "Ledger", removal_policy=removal)
-        self.orders = QueueConsumer(
-            self,
-            "Orders",
-            **shared,
-            handler=stage.orders_handler,
-            timeout_seconds=stage.orders_timeout_seconds,
-            batch_window_seconds=stage.orders_batch_window_seconds,
-            concurrency_max=stage.orders_concurrency_max,
-            environment=self._environment("orders", stage),
-            queue_url_variable=QUEUE_URL_VARIABLE,
+        self.orders = self._orders()
+        self.credits = self._credits() if stage.enqueues else None
+        self.payments = self._payments(self.credits)
+        watched = (
+            Watched(service="orders", operation="orders.fulfil", worker=self.orders.worker, queue=self.orders),
+            Watched(
+                service="payments",
+                operation="payments.credit",
+                worker=(self.credits or self.payments).worker,
+                queue=self.credits,
+            ),
         )
-        self.payments = WebhookReceiver(
-            self,
-            "Payments",
-            **shared,
-            handler=stage.payments_handler,
-            timeout_seconds=stage.payments_timeout_seconds,
-            environment=self._environment("payments", stage),
-            secret_variable=SECRET_VARIABLE,
-        )
-        for function in (self.orders.function, self.payments.function):
-            self.idempotency.grant_claims(function)
-            self.ledger.grant_append(function)
-        self._watch("orders", "orders.fulfil")
-        self._watch("payments", "payments.credit")
+        for one in watched:
+            self.idempotency.grant_claims(one.worker.function, operations=[one.operation])
+            self.ledger.grant_append(one.worker.function)
+        self._watch(watched, stage)
         self._outputs()
 
-    def _environment(self, service: str, stage: Stage) -> dict[str, str]:
-        return HandlerEnvironment(
-            idempotency_table=self.idempotency.table.table_name,
-            ledger_table=self.ledger.table.table_name,
-            service=service,
-            log_level=stage.log_level,
-        ).variables()
-
-    def _watch(self, service: str, operation: str) -> None:
-        EndingAlarms(
+    def _orders(self) -> QueueConsumer:
+        return QueueConsumer(
             self,
-            f"{service.title()}Endings",
-            namespace=METRICS_NAMESPACE,
-            service=service,
-            operation=operation,
+            "Orders",
+            code=self._code,
+            handler=self._stage.orders_handler,
+            timeout_seconds=self._stage.orders_timeout_seconds,
+            batch_window_seconds=self._stage.orders_batch_window_seconds,
+            concurrency_max=self._stage.orders_concurrency_max,
+            environment=self._environment("orders"),
+            queue_url_variable=QUEUE_URL_VARIABLE,
+            **self._shared,
         )
+
+    def _payments(self, credits_: QueueConsumer | None) -> WebhookReceiver:
+        """Inline, or in front of the queue. It is the same construct for both, so that a change keeps secret and address."""
+        inline = credits_ is None
+        return WebhookReceiver(
+            self,
+            "Payments",
+            code=self._code,
+            handler=self._stage.payments_handler if inline else self._stage.receiver_handler,
+            timeout_seconds=self._stage.payments_timeout_seconds,
+            environment=self._environment("payments") if inline else self._reporting("payments"),
+            secret_variable=SECRET_VARIABLE,
+            front=self._stage.front,
+            enqueue_to=credits_.queue if credits_ else None,
+            queue_url_variable=CREDITS_URL_VARIABLE,
+            **self._shared,
+        )
+
+    def _credits(self) -> QueueConsumer:
+        return QueueConsumer(
+            self,
+            "Credits",
+            code=self._code,
+            handler=self._stage.credits_handler,
+            timeout_seconds=self._stage.payments_timeout_seconds,
+            environment=self._environment("payments"),
+            queue_url_variable=CREDITS_URL_VARIABLE,
+            records_kept=cdk.Duration.seconds(RECORDS_KEPT_SECONDS),
+            **self._shared,
+        )
+
+    def _records(self, stage: Stage, removal: cdk.RemovalPolicy) -> RecordTable:
+        if stage.records is None:
+            return IdempotencyTable(self, "Idempotency", removal_policy=removal)
+        name, sort_key = stage.records.name, stage.records.sort_key
+        return ExistingTable(self, "ExistingRecords", table_name=name, sort_key=sort_key)
+
+    def _environment(self, service: str) -> dict[str, str]:
+        tables = {**self.idempotency.variables(), LEDGER_VARIABLE: self.ledger.table.table_name}
+        return tables | self._reporting(service)
+
+    def _reporting(self, service: str) -> dict[str, str]:
+        return Reporting(service=service, log_level=self._stage.log_level).variables()
+
+    def _watch(self, watched: tuple[Watched, ...], stage: Stage) -> None:
+        for one in watched:
+            EndingAlarms(
+                self,
+                f"{one.service.title()}Endings",
+                namespace=METRICS_NAMESPACE,
+                service=one.service,
+                operation=one.operation,
+            )
+        TableAlarms(self, "IdempotencyAlarms", table=self.idempotency.table)
+        if stage.with_console:
+            Dashboard(self, "Dashboard", watched=watched)
+            LogQueries(self, "Queries", workers=[*(one.worker for one in watched), *self._receivers()])
+
+    def _receivers(self) -> list[WorkerFunction]:
+        """Functions that claim nothing, and so are not watched as consumers."""
+        return [self.payments.worker] if self.credits else []
 
     def _outputs(self) -> None:
         """Publish what the sandbox, the smoke check and an operator need; they know these names."""
@@ -94,9 +146,15 @@ class IdempotencyStack(cdk.Stack):
             "OrdersQueueUrl": self.orders.queue.queue_url,
             "OrdersDlqUrl": self.orders.dead_letter_queue.queue_url,
             "OrdersFunctionName": self.orders.function.function_name,
-            "PaymentsUrl": self.payments.url.url,
+            "PaymentsUrl": self.payments.url,
             "PaymentsFunctionName": self.payments.function.function_name,
             "PaymentsSecretArn": self.payments.secret.secret_arn,
         }
+        if self.credits:
+            outputs |= {
+                "CreditsQueueUrl": self.credits.queue.queue_url,
+                "CreditsDlqUrl": self.credits.dead_letter_queue.queue_url,
+                "CreditsFunctionName": self.credits.function.function_name,
+            }
         for name, value in outputs.items():
             cdk.CfnOutput(self, name, value=value)

@@ -45,15 +45,36 @@ class StagedAsset:
     digest: str
 
 
-def stage_asset(*, root: Path, lock: Path, into: Path, with_faults: bool = False) -> StagedAsset:
-    """Stage this project's asset in a folder below `into`, named by its content; one already there is used again.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Package:
+    """A folder of Python files to ship: `root/name`. `only` and `without` name modules or folders directly below it."""
 
-    `with_faults` adds `sandbox.faults`, the handlers that can be told to die. Raises PackagingError when a source is
-    missing or the environment does not hold exactly what `lock` pins.
-    """
-    parts = [source_files(root, "idem", without=NOT_SHIPPED), source_files(root, "handlers")]
+    root: Path
+    name: str
+    only: frozenset[str] | None = None
+    without: frozenset[str] = frozenset()
+
+
+def stage_asset(*, root: Path, lock: Path, into: Path, with_faults: bool = False) -> StagedAsset:
+    """Stage this project's asset; `with_faults` adds `sandbox.faults`, the handlers that can be told to die."""
+    packages = [library(root), Package(root=root, name="handlers")]
     if with_faults:
-        parts.append(source_files(root, "sandbox", only=frozenset({"__init__", "faults"})))
+        packages.append(Package(root=root, name="sandbox", only=frozenset({"__init__", "faults"})))
+    return stage_packages(packages, lock=lock, into=into)
+
+
+def library(root: Path) -> Package:
+    """`idem/` of this project, without what is for operators and for tests."""
+    return Package(root=root, name="idem", without=NOT_SHIPPED)
+
+
+def stage_packages(packages: Iterable[Package], *, lock: Path, into: Path) -> StagedAsset:
+    """Stage packages and pinned distributions in a folder below `into`, named by its content.
+
+    A folder that is already there is used again. Raises PackagingError when a source is missing or the environment
+    does not hold exactly what `lock` pins.
+    """
+    parts = [source_files(each.root, each.name, only=each.only, without=each.without) for each in packages]
     parts += [distribution_files(name, version) for name, version in pins(lock).items()]
     return write(merge(parts), into)
 

@@ -1,38 +1,34 @@
 """A queue, its dead-letter queue, and the function that empties it.
 
-Three settings only work together, so one construct derives or checks all of them:
-
-- visibility = 6 x the function's time-out + the batch window. Lambda needs the room to retry a throttled batch; with
-  less, a message is delivered again while its first delivery still runs.
-- at least 5 receives before a message goes to the dead-letter queue: throttling burns receives too, and so does
-  waiting for another delivery's lease when the consumer could not move the visibility.
-- ReportBatchItemFailures on the mapping. Without it Lambda ignores the consumer's answer and deletes the whole batch.
+Some settings only work together, so one construct derives or checks them (`stacks.queue_limits`): the visibility from
+the function's time-out, the receives before a message is given up, the lives of messages and of records. And one must
+be there at all: ReportBatchItemFailures on the mapping. Without it Lambda ignores the consumer's answer and deletes
+the whole batch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Unpack
 
 from aws_cdk import Duration, RemovalPolicy
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
-from aws_cdk import aws_logs as logs
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from stacks.errors import LimitError, require_between
-from stacks.function import DEFAULT_MEMORY_MB, WorkerFunction
-
-TIMEOUTS_PER_VISIBILITY = 6  # AWS's own rule for a queue that Lambda reads
-VISIBILITY_MAX_SECONDS = 12 * 3600  # SQS
-RECEIVES_LIMITS = (5, 1000)  # AWS's advice for a queue that Lambda reads; SQS
-BATCH_MAX = 10_000  # Lambda, standard queue
-BATCH_MAX_WITHOUT_WINDOW = 10  # Lambda; also the most a FIFO queue can have
-WINDOW_LIMITS_SECONDS = (0, 300)  # Lambda
-CONCURRENCY_LIMITS = (2, 1000)  # Lambda, per mapping
-RETENTION = Duration.days(14)
-"""SQS's longest, for both queues: on a standard queue a message keeps its age when it moves to the DLQ."""
+from stacks.acknowledged import acknowledge
+from stacks.alarms import alarm_at
+from stacks.errors import LimitError
+from stacks.function import WorkerFunction, WorkerOptions
+from stacks.queue_limits import (
+    QUEUE_RETENTION_SECONDS,
+    RECEIVES_LIMITS,
+    RECORDS_KEPT_SECONDS,
+    QueueLimits,
+    visibility_seconds,
+)
 
 CONSUME_ACTIONS = (
     "sqs:ReceiveMessage",
@@ -42,17 +38,14 @@ CONSUME_ACTIONS = (
 )
 
 
-def visibility_seconds(*, timeout_seconds: int, batch_window_seconds: int) -> int:
-    """How long a received message stays hidden, derived from what may take that long."""
-    return TIMEOUTS_PER_VISIBILITY * timeout_seconds + batch_window_seconds
-
-
 class QueueConsumer(Construct):
-    """Queue, dead-letter queue, function and mapping, with two alarms that the owner can add actions to.
+    """Queue, dead-letter queue, function and mapping, with alarms that the owner can add actions to.
 
     The function finds its queue's URL in the environment variable named by `queue_url_variable`. `concurrency_max`
     bounds the mapping's invocations, so that a backlog cannot take the account's whole concurrency; None leaves it
-    to the account. `fifo` makes both queues FIFO. Raises LimitError for props that cannot work together.
+    to the account. `fifo` makes both queues FIFO. `dead_letter_queue` is one that others share, instead of an own
+    one, with its `dead_letter_retention`. `records_kept` is the retention of the consumer's policy, None for ever.
+    Raises LimitError for props that cannot work together.
     """
 
     def __init__(
@@ -69,26 +62,33 @@ class QueueConsumer(Construct):
         batch_window_seconds: int = 0,
         receives_max: int = RECEIVES_LIMITS[0],
         concurrency_max: int | None = None,
+        visibility: Duration | None = None,
+        queue_retention: Duration | None = None,
+        dead_letter_retention: Duration | None = None,
+        dead_letter_queue: sqs.IQueue | None = None,
+        records_kept: Duration | None = Duration.seconds(RECORDS_KEPT_SECONDS),  # noqa: B008 - a constant
         fifo: bool = False,
-        memory_mb: int = DEFAULT_MEMORY_MB,
-        architecture: lambda_.Architecture | None = None,
-        runtime: lambda_.Runtime | None = None,
-        log_retention: logs.RetentionDays = logs.RetentionDays.THREE_MONTHS,
-        removal_policy: RemovalPolicy = RemovalPolicy.RETAIN,
+        **worker: Unpack[WorkerOptions],
     ) -> None:
         super().__init__(scope, construct_id)
-        self.visibility_seconds = visibility_seconds(
-            timeout_seconds=timeout_seconds, batch_window_seconds=batch_window_seconds
-        )
-        self._check(batch_size, batch_window_seconds, receives_max, concurrency_max, fifo=fifo)
-        self.dead_letter_queue = self._queue("DeadLetterQueue", fifo=fifo, removal_policy=removal_policy)
-        self.queue = self._queue(
-            "Queue",
+        self.limits = QueueLimits(
+            timeout_seconds=timeout_seconds,
+            batch_size=batch_size,
+            batch_window_seconds=batch_window_seconds,
+            receives_max=receives_max,
+            concurrency_max=concurrency_max,
+            reserved_concurrency=worker.get("reserved_concurrency"),
+            visibility_seconds=_seconds(visibility)
+            or visibility_seconds(timeout_seconds=timeout_seconds, batch_window_seconds=batch_window_seconds),
+            queue_retention_seconds=_seconds(queue_retention) or QUEUE_RETENTION_SECONDS,
+            dead_letter_retention_seconds=_seconds(dead_letter_retention) or QUEUE_RETENTION_SECONDS,
+            records_kept_seconds=_seconds(records_kept),
             fifo=fifo,
-            removal_policy=removal_policy,
-            visibility=Duration.seconds(self.visibility_seconds),
-            dead_letter=sqs.DeadLetterQueue(queue=self.dead_letter_queue, max_receive_count=receives_max),
         )
+        self.limits.check(self.node.path)
+        removal_policy = worker.get("removal_policy", RemovalPolicy.RETAIN)
+        self.dead_letter_queue = self._dead_letter_queue(dead_letter_queue, removal_policy)
+        self.queue = self._queue(removal_policy)
         self.worker = WorkerFunction(
             self,
             "Worker",
@@ -96,108 +96,103 @@ class QueueConsumer(Construct):
             handler=handler,
             timeout_seconds=timeout_seconds,
             environment={**environment, queue_url_variable: self.queue.queue_url},
-            memory_mb=memory_mb,
-            architecture=architecture,
-            runtime=runtime,
-            log_retention=log_retention,
-            removal_policy=removal_policy,
+            **worker,
         )
         self.function = self.worker.function
-        self._attach(batch_size, batch_window_seconds, concurrency_max)
-        self.alarms = (
-            self._alarm_dead_letters(),
-            self._alarm_age(self.visibility_seconds * receives_max),
-        )
+        self.mapping = self._attach()
+        self.alarms = (self._alarm_dead_letters(), self._alarm_age(), self.worker.throttle_alarm)
 
-    def _check(
-        self,
-        batch_size: int,
-        batch_window_seconds: int,
-        receives_max: int,
-        concurrency_max: int | None,
-        *,
-        fifo: bool,
-    ) -> None:
-        path, visibility = self.node.path, self.visibility_seconds
-        batch_limits = (1, BATCH_MAX_WITHOUT_WINDOW if fifo else BATCH_MAX)
-        require_between(path, "batch_window_seconds", batch_window_seconds, WINDOW_LIMITS_SECONDS, "Lambda's limits")
-        require_between(path, "batch_size", batch_size, batch_limits, "Lambda's limits for this kind of queue")
-        require_between(path, "receives_max", receives_max, RECEIVES_LIMITS, "throttled deliveries burn receives too")
-        if concurrency_max is not None:
-            require_between(path, "concurrency_max", concurrency_max, CONCURRENCY_LIMITS, "Lambda's limits")
-        if batch_size > BATCH_MAX_WITHOUT_WINDOW and batch_window_seconds == 0:
-            raise LimitError(path, "batch_size", f"is {batch_size}; above 10 set batch_window_seconds to 1 or more")
-        if fifo and batch_window_seconds:
-            raise LimitError(path, "batch_window_seconds", "must be 0: a FIFO queue has no batch window")
-        if visibility > VISIBILITY_MAX_SECONDS:
-            raise LimitError(
-                path,
-                "timeout_seconds",
-                f"makes the visibility 6 x time-out + batch window = {visibility} s, and SQS ends at"
-                f" {VISIBILITY_MAX_SECONDS} s; shorten it",
+    def grant_send(self, grantee: iam.IGrantable) -> None:
+        """Let `grantee` put messages on the queue."""
+        grant_send(grantee, self.queue)
+
+    def _dead_letter_queue(self, shared: sqs.IQueue | None, removal_policy: RemovalPolicy) -> sqs.IQueue:
+        fifo = self.limits.fifo
+        if shared is None:
+            own = sqs.Queue(
+                self,
+                "DeadLetterQueue",
+                fifo=fifo or None,  # CloudFormation wants the property absent, not false
+                retention_period=Duration.seconds(self.limits.dead_letter_retention_seconds),
+                encryption=sqs.QueueEncryption.SQS_MANAGED,
+                enforce_ssl=True,
+                removal_policy=removal_policy,
             )
+            acknowledge(own, "Serverless-SQSRedrivePolicy", "It is the dead-letter queue: what is here a person reads.")
+            return own
+        if shared.fifo is not fifo:
+            kinds = ("standard", "FIFO")
+            raise LimitError(
+                self.node.path,
+                "dead_letter_queue",
+                f"is {kinds[shared.fifo]} and the queue {kinds[fifo]}: SQS moves messages within one kind only",
+            )
+        return shared
 
-    def _queue(
-        self,
-        construct_id: str,
-        *,
-        fifo: bool,
-        removal_policy: RemovalPolicy,
-        visibility: Duration | None = None,
-        dead_letter: sqs.DeadLetterQueue | None = None,
-    ) -> sqs.Queue:
+    def _queue(self, removal_policy: RemovalPolicy) -> sqs.Queue:
         return sqs.Queue(
             self,
-            construct_id,
-            fifo=fifo or None,  # CloudFormation wants the property absent, not false
-            visibility_timeout=visibility,
-            dead_letter_queue=dead_letter,
-            retention_period=RETENTION,
+            "Queue",
+            fifo=self.limits.fifo or None,
+            visibility_timeout=Duration.seconds(self.limits.visibility_seconds),
+            dead_letter_queue=sqs.DeadLetterQueue(
+                queue=self.dead_letter_queue, max_receive_count=self.limits.receives_max
+            ),
+            retention_period=Duration.seconds(self.limits.queue_retention_seconds),
             encryption=sqs.QueueEncryption.SQS_MANAGED,
             enforce_ssl=True,
             removal_policy=removal_policy,
         )
 
-    def _attach(self, batch_size: int, batch_window_seconds: int, concurrency_max: int | None) -> None:
+    def _attach(self) -> lambda_.EventSourceMapping:
         iam.Grant.add_to_principal(
             grantee=self.function, actions=list(CONSUME_ACTIONS), resource_arns=[self.queue.queue_arn]
         )
         # A FIFO queue refuses the window property even when it is 0.
-        window = Duration.seconds(batch_window_seconds) if batch_window_seconds else None
-        self.mapping = lambda_.EventSourceMapping(
+        window = self.limits.batch_window_seconds
+        mapping = lambda_.EventSourceMapping(
             self,
             "Mapping",
             target=self.function,
             event_source_arn=self.queue.queue_arn,
-            batch_size=batch_size,
-            max_batching_window=window,
-            max_concurrency=concurrency_max,
+            batch_size=self.limits.batch_size,
+            max_batching_window=Duration.seconds(window) if window else None,
+            max_concurrency=self.limits.concurrency_max,
             report_batch_item_failures=True,
         )
+        acknowledge(
+            mapping,
+            "Serverless-LambdaEventSourceMappingDestination",
+            "A queue's failures go to its dead-letter queue by the redrive policy, with their ids and bodies.",
+        )
+        return mapping
 
     def _alarm_dead_letters(self) -> cloudwatch.Alarm:
-        return self.dead_letter_queue.metric_approximate_number_of_messages_visible(
-            period=Duration.minutes(1), statistic="Maximum"
-        ).create_alarm(
+        return alarm_at(
             self,
             "DeadLetterAlarm",
-            alarm_description="Messages were given up: read the records of their keys, mend, redrive.",
+            metric=self.dead_letter_queue.metric_approximate_number_of_messages_visible(
+                period=Duration.minutes(1), statistic="Maximum"
+            ),
             threshold=1,
-            evaluation_periods=1,
-            comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
-            treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+            meaning="Messages were given up: read the records of their keys, mend, redrive.",
         )
 
-    def _alarm_age(self, age_seconds: int) -> cloudwatch.Alarm:
+    def _alarm_age(self) -> cloudwatch.Alarm:
         """Alarm on a message older than all its receives take: it is not retried, it is not read."""
-        return self.queue.metric_approximate_age_of_oldest_message(
-            period=Duration.minutes(1), statistic="Maximum"
-        ).create_alarm(
+        return alarm_at(
             self,
             "AgeAlarm",
-            alarm_description="A message waits longer than all its retries take: the consumer does not keep up.",
-            threshold=age_seconds,
-            evaluation_periods=1,
-            comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
-            treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+            metric=self.queue.metric_approximate_age_of_oldest_message(period=Duration.minutes(1), statistic="Maximum"),
+            threshold=self.limits.visibility_seconds * self.limits.receives_max,
+            meaning="A message waits longer than all its retries take: the consumer does not keep up.",
         )
+
+
+def grant_send(grantee: iam.IGrantable, queue: sqs.IQueue) -> None:
+    """Let `grantee` put messages on `queue`, and nothing else."""
+    iam.Grant.add_to_principal(grantee=grantee, actions=["sqs:SendMessage"], resource_arns=[queue.queue_arn])
+
+
+def _seconds(duration: Duration | None) -> int | None:
+    return None if duration is None else int(duration.to_seconds())

@@ -6,8 +6,17 @@ import re
 from dataclasses import dataclass
 
 from stacks.errors import StageError
+from stacks.webhook_receiver import Front
 
 NAME = re.compile(r"(sandbox|dev|prod)(-[a-z0-9]{1,20})?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableName:
+    """A table of records that is there already. `sort_key`: its primary key is `pk` and `sk`."""
+
+    name: str
+    sort_key: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,12 +24,15 @@ class Stage:
     """One deployment of the stack.
 
     `keeps_data` protects tables, queues, secret and logs from deletion. `with_faults` ships `sandbox.faults`, whose
-    handlers are the real consumers with a work that can be told to die.
+    handlers are the real consumers with a work that can be told to die. `with_console` adds what people look at in
+    CloudWatch: the dashboard and the saved queries. `records`: use this table instead of making one. `enqueues`: the
+    payments' receiver puts events on a queue, and `credits_handler` works on them behind it.
     """
 
     name: str
     keeps_data: bool
     with_faults: bool
+    with_console: bool
     orders_handler: str
     payments_handler: str
     orders_timeout_seconds: int
@@ -29,14 +41,24 @@ class Stage:
     orders_concurrency_max: int | None
     log_retention_days: int
     log_level: str = "INFO"
+    tracing: bool = False
+    records: TableName | None = None
+    front: Front = Front.FUNCTION_URL
+    enqueues: bool = False
+    receiver_handler: str = "handlers.payments_receiver.handler"
+    credits_handler: str = "handlers.payments_enqueued.handler"
 
     @classmethod
     def sandbox(cls, name: str = "sandbox") -> Stage:
-        """The local account. Time-outs are short so that a crash's redelivery comes after 18 s, not after minutes."""
+        """The local account. Time-outs are short so that a crash's redelivery comes after 18 s, not after minutes.
+
+        It has no console to look at, and MiniStack refuses saved queries.
+        """
         return cls(
             name=name,
             keeps_data=False,
             with_faults=True,
+            with_console=False,
             orders_handler="sandbox.faults.orders",
             payments_handler="sandbox.faults.payments",
             orders_timeout_seconds=3,
@@ -77,6 +99,7 @@ def _deployed(name: str, *, keeps_data: bool, log_retention_days: int) -> Stage:
         name=name,
         keeps_data=keeps_data,
         with_faults=False,
+        with_console=True,
         orders_handler="handlers.orders.handler",
         payments_handler="handlers.payments.handler",
         orders_timeout_seconds=30,

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from urllib.parse import parse_qsl
 
 from idem.errors import MalformedDelivery
+
+FORM_FIELDS_MAX = 1000  # a provider sends some dozens; parsing is bounded for everybody else
 
 
 def parse_json(body: bytes) -> Any:
     """The value that UTF-8 JSON text holds. Raises MalformedDelivery; NaN and Infinity are not JSON."""
     try:
-        return json.loads(body.decode("utf-8"), parse_constant=_refuse_constant)
+        return _DECODER.decode(body.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise MalformedDelivery(f"the body is not UTF-8 text (byte {error.start})") from None
     except RecursionError:
@@ -28,5 +31,22 @@ def parse_text(body: bytes) -> str:
         raise MalformedDelivery(f"the body is not UTF-8 text (byte {error.start})") from None
 
 
+def parse_form(body: bytes) -> dict[str, list[str]]:
+    """The fields of a URL-encoded form, each with its values in order. Raises MalformedDelivery."""
+    found: dict[str, list[str]] = {}
+    try:
+        pairs = parse_qsl(
+            body.decode("ascii"), keep_blank_values=True, max_num_fields=FORM_FIELDS_MAX, errors="surrogatepass"
+        )
+    except ValueError as error:
+        raise MalformedDelivery(f"the body is not a form: {error}") from None
+    for name, value in pairs:
+        found.setdefault(name, []).append(value)
+    return found
+
+
 def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is not a JSON number")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)

@@ -1,10 +1,12 @@
 """HTTP events of every kind that Lambda knows, as one type.
 
-| event | told by | body | headers |
-|---|---|---|---|
-| function URL, HTTP API | version "2.0" | text or base64 | lower case, several values joined by commas |
-| REST API | requestContext with httpMethod | text or base64 | as sent, single and multiple |
-| load balancer | requestContext.elb | text or base64 | single or multiple, by a setting of the target group |
+| event | told by | body | headers | query |
+|---|---|---|---|---|
+| function URL, HTTP API | version "2.0" | text or base64 | lower case, several values joined by commas | as it arrived |
+| REST API | requestContext with httpMethod | text or base64 | as sent, single and multiple | decoded: it is encoded again |
+| load balancer | requestContext.elb | text or base64 | single or multiple, by a setting of the target group | not decoded |
+
+A load balancer with multiple header values wants them in the answer too, and ignores single ones there.
 """
 
 from __future__ import annotations
@@ -13,21 +15,59 @@ import base64
 import binascii
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import quote
 
 from idem.errors import MalformedDelivery, WrongEvent
+
+JSON = "application/json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpRequest:
-    """A request as it arrived. Header names are in lower case, `body` is the raw bytes that a signature covers."""
+    """A request as it arrived. Header names are in lower case, `body` is the raw bytes that a signature covers.
+
+    query: without its question mark. context: the event's requestContext, which says who called an API that authenticates.
+    lists_headers: the answer's headers must be lists.
+    """
 
     method: str
     path: str
     headers: Mapping[str, str]
     body: bytes
     request_id: str
+    query: str = ""
+    context: Mapping[str, Any] = field(default_factory=dict)
+    lists_headers: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """An HTTP answer with the text of its body."""
+
+    status: int
+    body: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    def to_event(self, *, lists_headers: bool = False) -> dict[str, Any]:
+        """The form that function URLs, HTTP and REST APIs and load balancers all take."""
+        answer: dict[str, Any] = {"statusCode": self.status, "headers": dict(self.headers)}
+        if lists_headers:
+            answer["multiValueHeaders"] = {name: [value] for name, value in self.headers.items()}
+        return answer | {"body": self.body, "isBase64Encoded": False}
+
+
+def json_reply(status: int, value: Any, headers: Mapping[str, str] | None = None) -> Reply:
+    """An answer in JSON. Raises ValueError or TypeError for a value that JSON cannot hold, or UTF-8 cannot write."""
+    body = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    body.encode("utf-8")
+    return Reply(status=status, body=body, headers={"content-type": JSON, **(headers or {})})
+
+
+def response(status: int, body: Any, headers: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """An answer in JSON, as Lambda takes it."""
+    return json_reply(status, body, headers).to_event()
 
 
 def read_request(event: Any) -> HttpRequest:
@@ -49,18 +89,23 @@ def read_request(event: Any) -> HttpRequest:
         path=str(path),
         headers=_headers(event),
         body=_body(event),
-        request_id=str(context.get("requestId", "")),
+        request_id=request_id(event),
+        query=_query(event),
+        context=context,
+        lists_headers=lists_headers(event),
     )
 
 
-def response(status: int, body: Any, headers: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """An answer in the form that function URLs, HTTP and REST APIs and load balancers all take."""
-    return {
-        "statusCode": status,
-        "headers": {"content-type": "application/json", **(headers or {})},
-        "body": json.dumps(body, ensure_ascii=False, separators=(",", ":")),
-        "isBase64Encoded": False,
-    }
+def request_id(event: Any) -> str:
+    """The id that the front door gave the request, empty if it gave none."""
+    context = event.get("requestContext") if isinstance(event, Mapping) else None
+    return str(context.get("requestId", "")) if isinstance(context, Mapping) else ""
+
+
+def lists_headers(event: Any) -> bool:
+    """Whether the answer's headers must be lists: for a load balancer that sends them as lists."""
+    context = event.get("requestContext") if isinstance(event, Mapping) else None
+    return isinstance(context, Mapping) and "elb" in context and "multiValueHeaders" in event
 
 
 def _headers(event: Mapping[str, Any]) -> dict[str, str]:
@@ -75,6 +120,28 @@ def _headers(event: Mapping[str, Any]) -> dict[str, str]:
         if isinstance(values, list) and values:
             found[str(name).lower()] = ",".join(str(value) for value in values)
     return found
+
+
+def _query(event: Mapping[str, Any]) -> str:
+    """The query as it arrived or, where the event has only its parts, written again in their order."""
+    raw = event.get("rawQueryString")
+    if isinstance(raw, str):
+        return raw
+    several, single = event.get("multiValueQueryStringParameters"), event.get("queryStringParameters")
+    found = several if isinstance(several, Mapping) else single if isinstance(single, Mapping) else {}
+    pairs = [
+        (str(name), str(value))
+        for name, values in found.items()
+        for value in (values if isinstance(values, list) else [values])
+    ]
+    context = event.get("requestContext")
+    if isinstance(context, Mapping) and "elb" in context:
+        return "&".join(f"{name}={value}" for name, value in pairs)
+    return "&".join(f"{_quoted(name)}={_quoted(value)}" for name, value in pairs)
+
+
+def _quoted(text: str) -> str:
+    return quote(text.encode("utf-8", "surrogatepass"), safe="")
 
 
 def _body(event: Mapping[str, Any]) -> bytes:

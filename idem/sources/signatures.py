@@ -1,98 +1,149 @@
-"""Signature schemes: does this request come from who it says, and what is its identity?
+"""What a signature scheme is: does this request come from who it says, and which events does it bring?
 
-A scheme verifies the raw bytes that arrived, with each of the secrets, in constant time, before anything is parsed. Whatever
-is wrong with hostile input is one error: SignatureInvalid.
+A scheme verifies the raw bytes that arrived, with each of the secrets, in constant time, before anything is parsed or claimed.
+Whatever is wrong with hostile input is one error: SignatureInvalid. The schemes of known providers are in `schemes.py`; most are
+values of `HeaderScheme`, and so is your own.
 """
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import timedelta
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from enum import Enum
 from typing import Any, Protocol
 
-from idem.errors import MalformedDelivery, SignatureInvalid
-from idem.sources.http import HttpRequest
+from idem.errors import SecretsUnavailable, SignatureInvalid
+from idem.sources.http import HttpRequest, Reply
 
-TOLERANCE = timedelta(minutes=5)  # Stripe's default, used in both directions
+TOLERANCE = timedelta(minutes=5)  # what most providers' own libraries use; here in both directions
+HEADER_CHARS_MAX = 4096  # 16 signatures of 128 characters and their stamp are half of it
 SIGNATURES_MAX = 16  # in one header: a provider sends one for each active secret, an attacker could send thousands
-TIMESTAMP_DIGITS_MAX = 12  # epoch seconds have ten digits until the year 2286
+STAMP_CHARS_MAX = 40  # ISO 8601 with microseconds and zone has 32
+STAMP_DIGITS_MAX = 15  # epoch milliseconds have 13 digits until the year 2286
+
+
+class NoMatch(SignatureInvalid):
+    """The signature is well-formed and recent, and no secret made it: the one case that a newer secret could cure."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """An event's own id, its type, the account or endpoint that ids are unique in, and the object that it is about."""
+
+    event_id: str
+    event_type: str
+    scope: str | None = None
+    object_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One event of a verified request; a request of some providers brings several. body: the bytes of this event alone."""
+
+    identity: Identity
+    payload: Any
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manners:
+    """What a provider makes of an answer, and what it wants in one.
+
+    accepted: the answer to what is done; None shows the work's result as JSON. shows_text: a result that is text takes the place
+    of the accepted answer's body. refused_status: for a signature that proves nothing.
+    give_up: headers that stop the provider's retries, for what can never succeed.
+    retries: whether it tries again by itself; where it does not, only enqueueing is safe. patience: how long it waits for an
+    answer. resends: how long after the first delivery another one can come; a record must live longer.
+    """
+
+    accepted: Reply | None = None
+    shows_text: bool = False
+    refused_status: int = 400
+    give_up: Mapping[str, str] = field(default_factory=dict)
+    retries: bool = True
+    patience: timedelta = timedelta(seconds=10)
+    resends: timedelta = timedelta(days=30)
 
 
 class Scheme(Protocol):
-    """How one provider signs, and where the identity of its events is."""
+    """How one provider signs, which events a request of its brings, and how it wants to be answered."""
 
     @property
     def provider(self) -> str: ...
+
+    @property
+    def manners(self) -> Manners: ...
+
+    @property
+    def varying(self) -> Sequence[str]:
+        """Fields of an event that may differ between two deliveries of it."""
+        ...
 
     def verify(self, request: HttpRequest, secrets: Sequence[str], now_ms: int) -> None:
         """Raises SignatureInvalid unless one of the secrets signed this request, recently."""
         ...
 
-    def identify(self, request: HttpRequest, payload: Any) -> Identity:
-        """Who the event is. Raises MalformedDelivery if the payload does not say."""
+    def events(self, request: HttpRequest, now_ms: int) -> Sequence[Event]:
+        """The events of a verified request. Raises MalformedDelivery, or NotAnEvent with the answer that it asks for."""
+        ...
+
+    def sign(self, request: HttpRequest, secrets: Sequence[str], now_ms: int) -> HttpRequest:
+        """The request as the provider would send it now, signed with every secret."""
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Identity:
-    """An event's own id, its type, and the account or endpoint it belongs to."""
+class Unit(Enum):
+    """How a time stamp is written."""
 
-    event_id: str
-    event_type: str
-    scope: str | None = None
+    SECONDS = "seconds"
+    MILLISECONDS = "milliseconds"
+    ISO = "ISO 8601"
 
+    def read_ms(self, stamp: str) -> int:
+        """Epoch milliseconds. Raises SignatureInvalid for what is no such stamp."""
+        if self is not Unit.ISO:
+            if not stamp.isdecimal() or not stamp.isascii() or len(stamp) > STAMP_DIGITS_MAX:
+                raise SignatureInvalid(f"the signature's time stamp is not a number of {self.value}")
+            return int(stamp) * (1000 if self is Unit.SECONDS else 1)
+        if not stamp.isascii() or len(stamp) > STAMP_CHARS_MAX:
+            raise SignatureInvalid("the signature's time stamp is too long, or is not ASCII")
+        return _iso_ms(stamp)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stripe:
-    """Stripe: `Stripe-Signature: t=<epoch s>,v1=<hex>[,v1=<hex>]`, HMAC-SHA256 over "<t>.<raw body>".
-
-    The key is the whole secret, `whsec_` included. Every delivery attempt is signed anew, so the tolerance does not stand in
-    the way of retries. While a secret is rolled there is one v1 for each. Both read in stripe-python's own verifier.
-    """
-
-    tolerance: timedelta = TOLERANCE
-    provider: str = "stripe"
-
-    def verify(self, request: HttpRequest, secrets: Sequence[str], now_ms: int) -> None:
-        header = request.headers.get("stripe-signature")
-        if not header:
-            raise SignatureInvalid("the Stripe-Signature header is missing")
-        pairs = [part.strip().partition("=")[::2] for part in header.split(",")]
-        stamps = [value for name, value in pairs if name == "t"]
-        given = [value for name, value in pairs if name == "v1"]
-        if len(stamps) != 1 or not given or len(given) > SIGNATURES_MAX:
-            raise SignatureInvalid("the Stripe-Signature header needs one t= and at least one v1=")
-        check_time(stamps[0], now_ms, self.tolerance)
-        signed = stamps[0].encode() + b"." + request.body
-        keys = [secret.encode() for secret in secrets if secret.strip()]  # anyone can sign with an empty one
-        check_hmac(given, [hmac.new(key, signed, hashlib.sha256).hexdigest() for key in keys])
-
-    def identify(self, request: HttpRequest, payload: Any) -> Identity:  # noqa: ARG002 - Stripe's identity is in the body
-        if not isinstance(payload, Mapping) or payload.get("object") not in ("event", "v2.core.event"):
-            raise MalformedDelivery("the body is not a Stripe event: its `object` is not 'event'")
-        event_id, event_type = payload.get("id"), payload.get("type")
-        if not isinstance(event_id, str) or not event_id or not isinstance(event_type, str) or not event_type:
-            raise MalformedDelivery("the Stripe event has no id or no type")
-        account = payload.get("account") or payload.get("context")
-        return Identity(event_id=event_id, event_type=event_type, scope=account if isinstance(account, str) else None)
+    def write(self, now_ms: int) -> str:
+        """The stamp of a moment."""
+        match self:
+            case Unit.SECONDS:
+                return str(now_ms // 1000)
+            case Unit.MILLISECONDS:
+                return str(now_ms)
+            case Unit.ISO:
+                return datetime.fromtimestamp(now_ms // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def check_time(stamp: str, now_ms: int, tolerance: timedelta) -> None:
-    """Refuse a time stamp (epoch seconds, as text) that is too far from now, in either direction."""
-    if not stamp.isascii() or not stamp.isdecimal() or len(stamp) > TIMESTAMP_DIGITS_MAX:
-        raise SignatureInvalid("the signature's time stamp is not a number of seconds")
-    apart = abs(now_ms - int(stamp) * 1000)
-    if apart > tolerance.total_seconds() * 1000:
-        raise SignatureInvalid(f"the signature is {apart // 1000} s away from now; the tolerance is {tolerance}")
+def _iso_ms(stamp: str) -> int:
+    try:
+        moment = datetime.fromisoformat(stamp)
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        return int(moment.timestamp() * 1000)
+    except (ValueError, OverflowError):
+        raise SignatureInvalid("the signature's time stamp is not ISO 8601") from None
 
 
-def check_hmac(given: Sequence[str], expected: Sequence[str]) -> None:
-    """Refuse unless one given signature equals one expected. Every pair is compared, each in constant time."""
-    matches = [
-        hmac.compare_digest(one.encode("utf-8", "surrogatepass"), other.encode()) for one in given for other in expected
-    ]
-    if not any(matches):
-        raise SignatureInvalid("no signature in the header matches: a changed body, or another endpoint's secret")
+def check_time(stamp_ms: int, now_ms: int, tolerance_ms: float) -> None:
+    """Refuse a moment that is too far from now, in either direction. A tolerance of zero does not switch the check off."""
+    apart = abs(now_ms - stamp_ms)
+    if apart > tolerance_ms:
+        allowed = f"the tolerance is {tolerance_ms / 1000:g} s"
+        raise SignatureInvalid(f"the signature is {apart // 1000} s away from now; {allowed}")
+
+
+def usable(secrets: Sequence[str]) -> list[str]:
+    """The secrets that are not blank: anybody can sign with an empty one."""
+    return [secret for secret in secrets if secret.strip()]
+
+
+def unusable(position: int, form: str) -> SecretsUnavailable:
+    """The error for a secret of the wrong form; it never shows the secret."""
+    return SecretsUnavailable(f"signing secret {position + 1} is not {form}: store it as the provider shows it")

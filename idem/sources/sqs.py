@@ -13,7 +13,7 @@ from typing import Any
 
 from idem.clock import Clock, SystemClock, backoff_ms
 from idem.delivery import Arrival, Busy, Delivery, Done, Ending, NotStarted, Rejected, Retry, Unreadable
-from idem.errors import MalformedDelivery, UnreportableRecord, WrongEvent
+from idem.errors import ConfigurationError, MalformedDelivery, UnreportableRecord, WrongEvent
 from idem.sources.content import parse_json
 from idem.sources.dead_letters import DeadLetters
 from idem.sources.envelopes import Envelope, bare
@@ -57,6 +57,8 @@ class SqsSource:
         backoff_cap: timedelta = BACKOFF_CAP,
         clock: Clock | None = None,
     ) -> None:
+        if (client is None) != (queue_url is None):
+            raise ConfigurationError("give both client and queue_url, or neither: visibility is moved through both")
         self._parse = parse
         self._envelope = envelope
         self._order = order

@@ -2,125 +2,131 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from idem import results
-from idem.delivery import (
-    Arrival,
-    Busy,
-    Delivery,
-    Done,
-    Ending,
-    NotStarted,
-    Outcome,
-    Rejected,
-    Retry,
-    Unavailable,
-    Unreadable,
-)
-from idem.errors import InputRefused, MalformedDelivery, RequestMismatch, SecretsUnavailable, SignatureInvalid
-from idem.results import NotKept, ResultId
-from idem.sources.content import parse_json
-from idem.sources.http import HttpRequest, read_request, response
-from idem.sources.signatures import Scheme
-
-REPLAYED_HEADER = "idempotent-replayed"  # Stripe's own name for it
-BODY_BYTES_MAX = 5_000_000  # Lambda takes 6 MB; a larger result is said to be omitted
-RETRY_AFTER_S = 5  # when nothing says when the next try could succeed
+from idem.delivery import Arrival, Delivery, Ending, Outcome, Unreadable
+from idem.errors import MalformedDelivery, NotAnEvent, SecretsUnavailable, SignatureInvalid
+from idem.sources import answers
+from idem.sources.http import HttpRequest, lists_headers, read_request, request_id
+from idem.sources.places import without
+from idem.sources.signatures import Event, Manners, NoMatch, Scheme, usable
+from idem.sources.signing_secrets import Refreshable
 
 Secrets = Callable[[], Sequence[str]]
 
+LISTS_HEADERS = "lists-headers"
+"""The handle of a delivery whose answer needs lists of header values."""
+
 
 class WebhookSource:
-    """Reads one signed webhook from an HTTP event, and answers its provider.
+    """Reads one signed request from an HTTP event, and answers its provider.
 
-    scheme: how the provider signs. secrets: gives the active signing secrets; asked for each request, so cache it.
+    scheme: how the provider signs; see `idem.schemes`. secrets: gives the active signing secrets; asked for each request, so
+    cache them. If they are `Refreshable`, a signature that none of them made has them read again, once.
+    endpoint: what to add to the account of an event, where event ids of several senders or endpoints meet in one operation.
     """
 
-    def __init__(self, scheme: Scheme, secrets: Secrets) -> None:
+    def __init__(self, scheme: Scheme, secrets: Secrets | Refreshable, *, endpoint: str | None = None) -> None:
         self._scheme = scheme
         self._secrets = secrets
+        self._endpoint = endpoint
+
+    @property
+    def manners(self) -> Manners:
+        """How the provider wants to be answered."""
+        return self._scheme.manners
 
     def read(self, event: Any, now_ms: int) -> list[Arrival]:
-        """The one delivery of a request. Raises WrongEvent for an event that is no HTTP request."""
+        """The deliveries of a request, most often one. Raises WrongEvent for an event that is no HTTP request."""
+        handle = LISTS_HEADERS if lists_headers(event) else None
         try:
             request = read_request(event)
-            return [self._verified(request, now_ms)]
-        except (SignatureInvalid, MalformedDelivery, SecretsUnavailable) as error:
-            return [Unreadable(id=_request_id(event), error=error)]
-
-    def _verified(self, request: HttpRequest, now_ms: int) -> Delivery:
-        self._scheme.verify(request, self._active_secrets(), now_ms)
-        payload = parse_json(request.body)
-        identity = self._scheme.identify(request, payload)
-        return Delivery(
-            id=request.request_id or identity.event_id,
-            payload=payload,
-            body=request.body,
-            event_id=identity.event_id,
-            scope=identity.scope,
-            headers=request.headers,
-            origin={
-                "source": self._scheme.provider,
-                "eventId": identity.event_id,
-                "eventType": identity.event_type,
-                "requestId": request.request_id,
-            },
-        )
-
-    def _active_secrets(self) -> Sequence[str]:
-        try:
-            found = self._secrets()
-        except Exception as error:
-            raise SecretsUnavailable(f"the signing secrets could not be read: {error}") from error
-        if not any(secret.strip() for secret in found):
-            raise SecretsUnavailable(
-                "there is no signing secret: nothing can be verified, so nothing is refused either"
-            )
-        return found
+            self._verify(request, now_ms)
+            events = self._scheme.events(request, now_ms)
+        except (SignatureInvalid, MalformedDelivery, NotAnEvent, SecretsUnavailable) as error:
+            return [Unreadable(id=request_id(event), error=error, handle=handle)]
+        return [self._delivery(request, one, number, handle) for number, one in enumerate(events)]
 
     def reply(self, endings: Sequence[Ending], now_ms: int) -> dict[str, Any]:
         """The answer to the provider."""
-        return answer(endings[0].outcome, now_ms)
+        reply = answers.answer_all([ending.outcome for ending in endings], now_ms, self.manners)
+        return reply.to_event(lists_headers=endings[0].arrival.handle == LISTS_HEADERS)
+
+    def _verify(self, request: HttpRequest, now_ms: int) -> None:
+        known = self._read_secrets(self._secrets)
+        try:
+            self._scheme.verify(request, known, now_ms)
+        except NoMatch:
+            newer = self._newer(known, now_ms)
+            if newer is None:
+                raise
+            self._scheme.verify(request, newer, now_ms)
+
+    def _newer(self, known: Sequence[str], now_ms: int) -> Sequence[str] | None:
+        """The secrets as they are now, if they can be had and are others than those known."""
+        secrets = self._secrets
+        if not isinstance(secrets, Refreshable):
+            return None
+
+        def newest() -> Sequence[str]:
+            found = secrets.refresh(now_ms)
+            return known if found is None else found
+
+        found = self._read_secrets(newest)
+        return None if set(found) == set(known) else found
+
+    def _read_secrets(self, read: Secrets) -> Sequence[str]:
+        try:
+            found = usable(read())
+        except Exception as error:
+            raise SecretsUnavailable(f"the signing secrets could not be read: {error}") from error
+        if not found:
+            raise SecretsUnavailable("there is no signing secret: a request can be neither trusted nor refused")
+        return found
+
+    def _delivery(self, request: HttpRequest, event: Event, number: int, handle: str | None) -> Delivery:
+        identity = event.identity
+        scope = "/".join(part for part in (self._endpoint, identity.scope) if part)
+        arrival = f"{request.request_id}/{number}" if number else request.request_id
+        origin = {
+            "source": self._scheme.provider,
+            "eventId": identity.event_id,
+            "eventType": identity.event_type,
+            "requestId": request.request_id,
+        }
+        return Delivery(
+            id=arrival or identity.event_id,
+            payload=event.payload,
+            body=event.body,
+            event_id=identity.event_id,
+            scope=scope or None,
+            headers=request.headers,
+            handle=handle,
+            origin=origin | ({"objectId": identity.object_id} if identity.object_id else {}),
+        )
+
+
+def same_content(scheme: Scheme) -> Callable[[Delivery], object]:
+    """A consumer's `check`: an event that comes again must have the same content, but for the fields that may differ.
+
+    With it, an id that was used before with other content is refused.
+    """
+    return lambda delivery: without(delivery.payload, tuple(scheme.varying))
+
+
+def object_and_type(delivery: Delivery) -> list[str]:
+    """A consumer's `key`: what changed, and how, for providers that send two events for one change.
+
+    It also merges what happens to one object twice, such as two partial refunds, so choose it for one type of event at a time.
+    Raises MalformedDelivery for an event that names no object.
+    """
+    object_id = delivery.origin.get("objectId")
+    if not object_id:
+        raise MalformedDelivery("the event names no object: its key cannot be made of object and type")
+    return [*([delivery.scope] if delivery.scope else []), object_id, delivery.origin["eventType"]]
 
 
 def answer(outcome: Outcome, now_ms: int) -> dict[str, Any]:
-    """Any 2xx makes a provider stop, so it is given only for what is recorded; everything else makes it try again."""
-    match outcome:
-        case Done(result, replayed, _):
-            return response(200, _shown(result), {REPLAYED_HEADER: "true"} if replayed else None)
-        case Busy(until):
-            seconds = max(1, -(-(until - now_ms) // 1000))
-            return _later(409, "another delivery of this event is being worked on", seconds)
-        case Rejected(error=SignatureInvalid() as error, recorded=False):
-            return response(400, {"error": "signature", "message": str(error)})
-        case Rejected(error=InputRefused() as error, recorded=False):
-            return response(400, {"error": "malformed", "message": str(error)})
-        case Rejected(error=RequestMismatch()):
-            return response(422, {"error": "mismatch", "message": "this event id was used before with other content"})
-        case Rejected(recorded=True):
-            return response(200, {"status": "rejected", "message": "recorded as failed; do not send it again"})
-        case Retry() | Rejected():
-            return _later(503, "the work failed and will be tried again", RETRY_AFTER_S)
-        case Unavailable() | NotStarted():
-            return _later(503, "try again later", RETRY_AFTER_S)
-
-
-def _later(status: int, message: str, seconds: int) -> dict[str, Any]:
-    return response(status, {"error": "retry", "message": message}, {"retry-after": str(seconds)})
-
-
-def _shown(result: Any) -> Any:
-    match result:
-        case ResultId(value):
-            return {"resultId": value}
-        case NotKept(reason):
-            return {"resultOmitted": reason}
-    stored, shown = results.store(result, BODY_BYTES_MAX)
-    return {"resultOmitted": stored.text} if stored.kind == "omitted" else shown
-
-
-def _request_id(event: Any) -> str:
-    context = event.get("requestContext") if isinstance(event, Mapping) else None
-    return str(context.get("requestId", "")) if isinstance(context, Mapping) else ""
+    """The answer to one ending, for a provider without manners of its own."""
+    return answers.answer(outcome, now_ms, Manners()).to_event()

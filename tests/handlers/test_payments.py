@@ -70,6 +70,19 @@ def test_an_event_of_another_type_is_acknowledged_and_does_nothing(
     assert stack.effects() == []
 
 
+def test_a_session_that_is_paid_later_is_credited_when_it_is(
+    stack: Stack, consumer: Consumer, clock: ManualClock
+) -> None:
+    event = sample("payments/checkout_completed.json")
+    event["data"]["object"]["payment_status"] = "unpaid"
+    assert json.loads(consumer(signed(clock, event))["body"]) == {"ignored": "checkout.session.completed, unpaid"}
+    assert stack.effects() == []
+    event |= {"id": "evt_1ExamplePaid", "type": "checkout.session.async_payment_succeeded"}
+    event["data"]["object"]["payment_status"] = "paid"
+    assert consumer(signed(clock, event))["statusCode"] == 200
+    assert len(stack.effects()) == 1
+
+
 def test_a_payment_that_can_never_be_credited_is_recorded_and_acknowledged(
     stack: Stack, consumer: Consumer, clock: ManualClock
 ) -> None:
@@ -138,6 +151,17 @@ def test_while_a_secret_is_rolled_both_are_taken(stack: Stack, clock: ManualCloc
     assert consumer(stripe_request(event, "whsec_new", stamp))["statusCode"] == 200
     assert consumer(stripe_request(event, SECRET, stamp))["headers"]["idempotent-replayed"] == "true"
     assert consumer(stripe_request(event, "whsec_old", stamp))["statusCode"] == 400
+
+
+def test_a_secret_that_is_replaced_needs_no_new_deployment(stack: Stack, clock: ManualClock) -> None:
+    consumer = replace(payments.build(), clock=clock)
+    event, stamp = sample("payments/checkout_completed.json"), clock.now_ms() // 1000
+    assert consumer(stripe_request(event, SECRET, stamp))["statusCode"] == 200
+    boto3.client("secretsmanager", "us-east-1").put_secret_value(
+        SecretId=stack.environment["PAYMENTS_SECRET_ID"], SecretString="whsec_new"
+    )
+    assert consumer(stripe_request(event, "whsec_new", stamp))["headers"]["idempotent-replayed"] == "true"
+    assert consumer(stripe_request(event, SECRET, stamp))["statusCode"] == 400
 
 
 def test_without_a_readable_secret_the_provider_is_asked_to_come_again(

@@ -17,7 +17,7 @@ FAILURE = Failure(type="CardRefused", message="no funds", reclaimable=False)
 RECLAIMABLE = Failure(type="Timeout", message="slow", reclaimable=True)
 
 
-def request(token: str = "mine", **changes: Any) -> Request:
+def request(token: str = "mine", **changes: Any) -> Request:  # noqa: S107 - a claim token, no password
     """A request for KEY at NOW, with a minute of lease and an hour of life."""
     base = Request(
         key=KEY,

@@ -32,19 +32,17 @@ class Bench:
         self.claims: list[Claim] = []
         self.endings: list[Ending] = []
         self._work = work
-        self.consumer = Consumer(
-            **{
-                "operation": "orders.fulfil",
-                "source": SqsSource(clock=clock),
-                "key": keys.field("id"),
-                "work": self._run,
-                "policy": policy or Policy(retention=DAY),
-                "store": store or self.memory,
-                "observe": self.endings.append,
-                "clock": clock,
-            }
-            | more
-        )
+        defaults: dict[str, Any] = {
+            "operation": "orders.fulfil",
+            "source": SqsSource(clock=clock),
+            "key": keys.field("id"),
+            "work": self._run,
+            "policy": policy or Policy(retention=DAY),
+            "store": store or self.memory,
+            "observe": self.endings.append,
+            "clock": clock,
+        }
+        self.consumer = Consumer(**defaults | more)
 
     def _run(self, delivery: Delivery, claim: Claim) -> Any:
         self.ran.append(delivery.payload["id"])

@@ -283,3 +283,17 @@ def test_not_started_says_so(clock: TestClock) -> None:
     outcome = Bench(clock)(*ids("a"), seconds=0.1)[0]
     assert isinstance(outcome, NotStarted)
     assert outcome.reason
+
+
+def test_what_is_done_is_recorded_beside_work_that_takes_long(clock: TestClock) -> None:
+    def work(payload: Any, claim: Any) -> None:
+        if payload["id"] == "slow" and claim.attempt == 1:
+            clock.pass_ms(5_000)
+            raise Crash
+
+    bench = Bench(clock, work)
+    with pytest.raises(Crash):
+        bench(*ids("quick", "slow"), seconds=10)
+    clock.pass_ms(60_000)
+    assert kinds(bench(*ids("quick", "slow"))) == ["Done", "Done"]
+    assert bench.ran == ["quick", "slow", "slow"]

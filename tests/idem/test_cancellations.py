@@ -131,3 +131,9 @@ def run(store: DynamoStore, verb: str, deadline: int = NOW + 50_000) -> object:
         return store.guard(wanted, RESULT, ())
     store.commit(won(store.claim(wanted)), RESULT, LATER, ())
     return None
+
+
+def test_a_callers_refusal_waits_while_the_record_itself_met_a_conflict() -> None:
+    # The rival may be doing this very work: its success makes the caller's condition fail, and the record says so next time.
+    assert read_reasons([CONFLICT, {"Code": "ConditionalCheckFailed"}]) == TryAgain()
+    assert read_reasons([OK, {"Code": "ConditionalCheckFailed"}, CONFLICT]) == CallerRefused(0, None)

@@ -77,7 +77,7 @@ def text_of(value: Any) -> bytes | None:
 @example({"1": "a", "10": "b", "2": "c"}, {1: "a", 10: "b", 2: "c"})
 @example([1.0], [1])
 @example({"a": 1e16}, {"a": 10**16})
-@example(True, 1)
+@example(one=True, other=1)
 def test_texts_are_equal_if_and_only_if_the_values_are(one: Any, other: Any) -> None:
     first, second = meaning(one), meaning(other)
     assert (text_of(one) is None) == refused(first)
@@ -87,6 +87,9 @@ def test_texts_are_equal_if_and_only_if_the_values_are(one: Any, other: Any) -> 
 
 @given(VALUES)
 @example({2: 1, 10: 1})
+@example({-1: 1, -10: 1})
+@example({None: 1})
+@example({True: 1, False: 2})
 @example({"1": 1, "10": 1, "2": 1})
 @example({"-1": 1, "!": 1})
 @example({"a": 1.0})

@@ -75,7 +75,9 @@ def test_an_event_that_is_no_http_request_is_the_wrong_event(event: Any) -> None
         read_request(event)
 
 
-JUNK = st.none() | st.integers() | st.text(max_size=4) | st.lists(st.text(max_size=2), max_size=2) | st.just({})
+JUNK: st.SearchStrategy[Any] = st.one_of(
+    st.none(), st.integers(), st.text(max_size=4), st.lists(st.text(max_size=2), max_size=2), st.just({})
+)
 
 
 @given(

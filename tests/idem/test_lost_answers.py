@@ -9,7 +9,7 @@ import pytest
 
 from idem.dynamo import DynamoStore
 from idem.errors import StoreUnavailable
-from idem.record import Claim, Finished, Record, Status, claimed_record
+from idem.record import Claim, Finished, Key, Record, Status, claimed_record
 from idem.writes import Update
 from tests.idem.benches import DynamoBench
 from tests.idem.builders import FAILURE, KEY, NOW_S, RECLAIMABLE, RESULT, lapsed, record, request, won
@@ -152,13 +152,14 @@ def test_a_repeated_transaction_has_the_same_client_token_and_another_one_has_an
     client = Losing(dynamo.client, "transact_write_items")
     store = store_on(client, dynamo, clock)
 
+    claim = won(store.claim(request(key=Key("orders", "commit"))))
+
     def send() -> None:
         if verb == "guard":
             store.guard(request(), RESULT, [count_up(dynamo)])
         else:
             store.commit(claim, RESULT, LATER, [count_up(dynamo)])
 
-    claim = won(store.claim(request())) if verb == "commit" else None  # type: ignore[assignment]
     send()
     clock.pass_ms(60_000)
     send()

@@ -10,18 +10,14 @@ import pytest
 
 from idem import Claim, Kind, MemoryStore, Policy, keys, once
 from idem.errors import (
-    ClaimLost,
     ConfigurationError,
     InProgress,
     MissingKeyPart,
     RequestMismatch,
     StoredFailure,
-    StoreUnavailable,
 )
-from idem.record import Key, Status
-from idem.testing import Crash, FaultyStore, LambdaContext, refuse
+from idem.record import Key
 from tests.idem.builders import NOW
-from tests.idem.builders import record as another
 from tests.idem.clocks import TestClock
 from tests.idem.consumers import DAY
 
@@ -97,7 +93,7 @@ def test_what_the_function_raises_is_raised_and_then_stored(clock: TestClock, st
     error = Final("no such invoice")
 
     @decorated(clock, store)
-    def send(invoice: str) -> None:
+    def send(invoice: str) -> None:  # noqa: ARG001 - it is the key
         raise error
 
     with pytest.raises(Final) as raised:
@@ -188,65 +184,6 @@ def test_wrong_arguments_are_a_type_error_as_always(clock: TestClock, store: Mem
     assert store.records == {}
 
 
-def test_within_an_invocation_the_lease_ends_with_it(clock: TestClock, store: MemoryStore) -> None:
-    @decorated(clock, store)
-    def send(invoice: str) -> None:
-        raise Crash
-
-    with pytest.raises(Crash):
-        send.within(LambdaContext(clock, seconds=10))("i-1")
-    assert store.records[KEY].lease_until == NOW + 11_000
-    clock.pass_ms(13_000)
-    assert decorated(clock, store)(lambda invoice: invoice).within(LambdaContext(clock, seconds=10))("i-1") == "i-1"
-
-
-def test_without_an_invocation_there_is_a_lease_all_the_same(clock: TestClock, store: MemoryStore) -> None:
-    @decorated(clock, store)
-    def send(invoice: str) -> None:
-        raise Crash
-
-    with pytest.raises(Crash):
-        send("i-1")
-    assert store.records[KEY].lease_until == NOW + 15 * 60_000 + 1_000
-    clock.pass_ms(15 * 60_000 + 3_000)
-    assert decorated(clock, store)(lambda invoice: invoice)("i-1") == "i-1"
-
-
-def test_while_the_table_is_away_the_function_does_not_run(clock: TestClock, store: MemoryStore) -> None:
-    send = decorated(clock, FaultyStore(store, refuse("claim")))(lambda invoice: pytest.fail(invoice))
-    with pytest.raises(StoreUnavailable):
-        send("i-1")
-
-
-def test_a_result_that_could_not_be_recorded_is_not_returned_as_if_it_were(
-    clock: TestClock, store: MemoryStore
-) -> None:
-    send = decorated(clock, FaultyStore(store, refuse("complete")))(lambda invoice: invoice)
-    with pytest.raises(StoreUnavailable):
-        send("i-1")
-
-
-def test_a_call_that_was_overtaken_says_so(clock: TestClock, store: MemoryStore) -> None:
-    @decorated(clock, store)
-    def send(invoice: str) -> str:
-        store.records[KEY] = another(Status.SUCCEEDED, key=KEY)
-        return invoice
-
-    with pytest.raises(ClaimLost):
-        send("i-1")
-    assert store.records[KEY] == another(Status.SUCCEEDED, key=KEY)
-
-
-def test_an_error_that_could_not_be_recorded_is_still_the_functions_own(clock: TestClock, store: MemoryStore) -> None:
-    @decorated(clock, FaultyStore(store, refuse("fail")))
-    def send(invoice: str) -> None:
-        raise Final(invoice)
-
-    with pytest.raises(Final) as raised:
-        send("i-1")
-    assert raised.value.__notes__
-
-
 def test_methods_are_keyed_by_their_arguments(clock: TestClock, store: MemoryStore) -> None:
     class Mailer:
         def __init__(self) -> None:
@@ -262,9 +199,7 @@ def test_methods_are_keyed_by_their_arguments(clock: TestClock, store: MemorySto
     assert mailer.sent == ["i-1"]
 
 
-def test_a_coroutine_function_runs_once_and_its_duplicates_get_its_result(
-    clock: TestClock, store: MemoryStore
-) -> None:
+def test_a_coroutine_function_runs_once_and_its_duplicates_get_its_result(clock: TestClock, store: MemoryStore) -> None:
     ran: list[str] = []
 
     @decorated(clock, store)
@@ -288,26 +223,6 @@ def test_a_coroutine_that_fails_is_recorded_as_failed(clock: TestClock, store: M
     for expected in (Final, StoredFailure):
         with pytest.raises(expected):
             asyncio.run(send("i-1"))
-
-
-@pytest.mark.parametrize("kind", ["lambda", "object", "generator"])
-def test_what_has_not_run_yet_is_never_recorded_as_done(clock: TestClock, store: MemoryStore, kind: str) -> None:
-    async def later(invoice: str) -> str:
-        return invoice
-
-    def some(invoice: str) -> Any:
-        yield invoice
-
-    class Later:
-        __qualname__ = __name__ = "Later"
-
-        async def __call__(self, invoice: str) -> str:
-            return invoice
-
-    function: Any = {"lambda": lambda invoice: later(invoice), "object": Later(), "generator": some}[kind]
-    with pytest.raises(ConfigurationError):
-        decorated(clock, store)(function)("i-1")
-    assert all(record.status is not Status.SUCCEEDED for record in store.records.values())
 
 
 def test_errors_can_be_forgotten(clock: TestClock, store: MemoryStore) -> None:

@@ -93,9 +93,9 @@ def test_a_policy_that_contradicts_itself_is_refused_when_it_is_built(wrong: dic
 
 
 def test_retention_is_longer_than_the_longest_way_back_of_a_duplicate() -> None:
-    assert Retention.QUEUE > timedelta(days=14 + 14)
-    assert Retention.WEBHOOK > timedelta(days=30)
-    assert Retention.FINANCIAL > timedelta(days=365)
+    assert timedelta(days=14 + 14) < Retention.QUEUE
+    assert timedelta(days=30) < Retention.WEBHOOK
+    assert timedelta(days=365) < Retention.FINANCIAL
     assert Retention.FOREVER is None
     for retention in (Retention.SYNC_API, Retention.QUEUE, Retention.WEBHOOK, Retention.FINANCIAL, Retention.FOREVER):
         assert Policy(retention=retention).retention == retention

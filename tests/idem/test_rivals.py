@@ -47,6 +47,21 @@ def test_a_takeover_that_lost_to_a_finished_rival_gets_its_result(dynamo: Dynamo
     assert answer.record.claim_token == "rival"
 
 
+@pytest.mark.parametrize("verb", ["claim", "guard"])
+def test_a_slow_first_attempt_that_records_just_before_a_takeover_is_not_overwritten(
+    dynamo: DynamoBench, clock: TestClock, verb: str
+) -> None:
+    slow = won(dynamo.store.claim(request("slow", lease_until=NOW - 1)))
+    write = "put_item" if verb == "claim" else "transact_write_items"
+    client = Interfering(dynamo.client, {(write, 2): lambda: dynamo.store.complete(slow, RESULT, LATER)})
+    store = store_on(client, dynamo, clock)
+    answer = store.claim(request()) if verb == "claim" else store.guard(request(), RESULT, [dynamo.put_order("o-1")])
+    assert isinstance(answer, Finished)
+    assert answer.record.claim_token == "slow"
+    assert dynamo.store.read(KEY) == answer.record
+    assert dynamo.order("o-1") is None
+
+
 def test_a_takeover_names_the_version_it_saw_also_after_a_rivals_failure(dynamo: DynamoBench, clock: TestClock) -> None:
     dynamo.place(lapsed())
 

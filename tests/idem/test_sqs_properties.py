@@ -11,7 +11,7 @@ from idem import Consumer, Delivery, Done, Ending, MemoryStore, Policy, SqsSourc
 from idem.errors import UnreportableRecord, WrongEvent
 from tests.idem.clocks import TestClock
 
-JUNK = (
+JUNK: st.SearchStrategy[Any] = (
     st.none()
     | st.integers()
     | st.text(max_size=3)
@@ -32,7 +32,7 @@ ATTRIBUTES = JUNK | st.fixed_dictionaries(
         "MessageGroupId": st.sampled_from(["g-1", "g-2"]) | JUNK,
     },
 )
-RECORDS = st.fixed_dictionaries(
+RECORDS: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
     {"eventSource": st.just("aws:sqs")},
     optional={
         "messageId": st.sampled_from(["m-1", "m-2", "m-3", "m-4", "m-5"]) | st.sampled_from(["", None, 7, []]),

@@ -65,6 +65,7 @@ def test_of_many_claims_at_once_exactly_one_runs(clock: TestClock, store: Store)
 
     @once(operation="race", key=field("key"), store=store, policy=Policy(retention=DAY), clock=clock)
     def work(key: str, number: int) -> int:
+        assert key == "k"
         ran.append(number)
         return number
 
@@ -145,7 +146,17 @@ def test_a_coroutine_function_is_awaited_and_recorded(clock: TestClock) -> None:
     bench = Bench(clock, store=store)
     bench.consumer = replace(bench.consumer, work=work, concurrency=3)
     outcomes = bench(*[{"id": number} for number in range(9)])
-    assert [outcome.result if isinstance(outcome, Done) else None for outcome in outcomes] == [0, 1, 2, None, 4, 5, 6, 7, 8]
+    assert [outcome.result if isinstance(outcome, Done) else None for outcome in outcomes] == [
+        0,
+        1,
+        2,
+        None,
+        4,
+        5,
+        6,
+        7,
+        8,
+    ]
     assert 1 < most <= 3
     again = bench(*[{"id": number} for number in range(9) if number != 3])
     assert all(isinstance(outcome, Done) and outcome.replayed for outcome in again)

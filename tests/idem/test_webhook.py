@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from idem import Consumer, MemoryStore, NotKept, Policy, ResultId, Stripe, WebhookSource, keys
+from idem import Consumer, MemoryStore, NotKept, Policy, ResultId, WebhookSource, keys
 from idem.delivery import Busy, Delivery, Done, NotStarted, Outcome, Rejected, Retry, Unavailable, Unreadable
 from idem.errors import (
     MalformedDelivery,
@@ -22,6 +22,7 @@ from idem.errors import (
     WrongEvent,
 )
 from idem.record import Status
+from idem.sources.schemes import stripe
 from idem.sources.webhook import answer
 from idem.testing import sign_stripe
 from tests.idem.builders import NOW, NOW_S, record
@@ -39,7 +40,7 @@ def signed(body: bytes, secret: str = SECRET, at: int = NOW_S) -> dict[str, str]
 
 
 def read(event: Any, secrets: Sequence[str] = (SECRET,)) -> Delivery | Unreadable:
-    (found,) = WebhookSource(Stripe(), lambda: secrets).read(event, NOW)
+    (found,) = WebhookSource(stripe(), lambda: secrets).read(event, NOW)
     return found
 
 
@@ -72,7 +73,7 @@ def test_secrets_that_cannot_be_read_are_neither_trust_nor_refusal() -> None:
     def secrets() -> Sequence[str]:
         raise OSError("the secrets manager is away")
 
-    (found,) = WebhookSource(Stripe(), secrets).read(function_url(BODY, signed(BODY)), NOW)
+    (found,) = WebhookSource(stripe(), secrets).read(function_url(BODY, signed(BODY)), NOW)
     assert isinstance(found, Unreadable)
     assert isinstance(found.error, SecretsUnavailable)
 
@@ -86,7 +87,7 @@ def test_without_any_secret_nothing_is_trusted_and_nothing_refused(secrets: list
 
 def test_an_event_that_is_no_request_is_the_wrong_event() -> None:
     with pytest.raises(WrongEvent):
-        WebhookSource(Stripe(), lambda: [SECRET]).read({"Records": []}, NOW)
+        WebhookSource(stripe(), lambda: [SECRET]).read({"Records": []}, NOW)
 
 
 TROUBLE = ValueError("made up")
@@ -158,11 +159,16 @@ def test_a_result_that_is_not_json_is_answered_with_success_all_the_same(result:
 
 def test_an_event_is_worked_on_once_and_its_replay_is_marked(clock: TestClock) -> None:
     ran: list[Any] = []
+
+    def work(delivery: Delivery, _claim: object) -> Any:
+        ran.append(delivery.payload)
+        return {"amount": delivery.payload["amount"]}
+
     consumer = Consumer(
         operation="payments.record",
-        source=WebhookSource(Stripe(), lambda: [SECRET]),
+        source=WebhookSource(stripe(), lambda: [SECRET]),
         key=keys.event_id(),
-        work=lambda delivery, _: ran.append(delivery.payload) or {"amount": delivery.payload["amount"]},
+        work=work,
         policy=Policy(retention=None),
         store=MemoryStore(clock),
         clock=clock,
@@ -179,7 +185,7 @@ def test_a_forged_event_claims_nothing(clock: TestClock) -> None:
     store = MemoryStore(clock)
     consumer = Consumer(
         operation="payments.record",
-        source=WebhookSource(Stripe(), lambda: [SECRET]),
+        source=WebhookSource(stripe(), lambda: [SECRET]),
         key=keys.event_id(),
         work=lambda _delivery, _claim: pytest.fail("work ran for a forged event"),
         policy=Policy(retention=None),

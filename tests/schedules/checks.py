@@ -13,10 +13,31 @@ from typing import Any
 
 from idem import Busy, Done, Outcome, Rejected, Retry, Unavailable
 from idem.errors import ClaimLost, UnsettledWork
+from idem.keys import make_key
+from idem.record import Record, Status
+from idem.schema import primary_key, to_item
 from tests.schedules.engine import Item
 from tests.schedules.faults import Fault
-from tests.schedules.modes import Cause, Mode
-from tests.schedules.world import RECORDS, Violation, Worker, World
+from tests.schedules.mode import OPERATION, Cause, Mode
+from tests.schedules.worker import Part, Worker
+from tests.schedules.world import RECORDS, START_MS, Violation, World
+
+
+def earlier_item(order: str) -> Item:
+    """A record whose life is over by every clock."""
+    long_ago = START_MS // 1000 - 200
+    return to_item(
+        Record(
+            key=make_key(OPERATION, [order]),
+            status=Status.SUCCEEDED,
+            claim_token="earlier",
+            attempt=7,
+            starts=7,
+            claimed_at=long_ago,
+            finished_at=long_ago,
+            expires_at=long_ago + 100,
+        )
+    )
 
 
 @dataclass(slots=True)
@@ -44,6 +65,8 @@ class Watch:
         self._world = world
         self._mode = mode
         self._tally = tally
+        for order in mode.orders if mode.expired else ():
+            world.engine.put_item(TableName=RECORDS, Item=earlier_item(order))
         world.on_record = self._changed
         world.on_start = self._started
         world.on_effect = self._effect
@@ -60,8 +83,12 @@ class Watch:
                 _demand(self._mode.plan is not None, "only a guard succeeds without a claim")
             case "in_progress", "succeeded" | "failed" | "absent":
                 self._by_its_owner(before, after)
+            case "in_progress", "in_progress" if _token(before) == _token(after):
+                self._begun(before, after)
             case "in_progress", "in_progress":
                 self._taken_over_from_the_lapsed(before, after)
+            case "succeeded", "in_progress" | "succeeded" if _number(before, "expiresAt") * 1000 < self._world.now:
+                _demand(_number(after, "attempt") == 1, "after its life a key begins anew")
             case "failed", "in_progress":
                 self._taken_over_from_the_failed(before, after)
             case _:
@@ -69,16 +96,22 @@ class Watch:
 
     def _by_its_owner(self, before: Item | None, after: Item | None) -> None:
         owner = self._owner(before)
-        _demand(self._world.writer is owner, f"{self._world.writer} wrote on the record of {owner}")
+        _demand(self._world.writer is owner.worker, f"{self._world.writer} wrote on the record of {owner}")
         owner.recorded = True
         if after is not None:
             _demand(_token(after) == _token(before), "an outcome keeps its token")
             _demand(_number(after, "attempt") == _number(before, "attempt"), "an outcome keeps its attempt")
             _demand("leaseUntil" not in after, "an outcome has no lease")
 
+    def _begun(self, before: Item | None, after: Item | None) -> None:
+        """A claim of a batch counts its start when its turn comes."""
+        _demand(self._world.writer is self._owner(before).worker, "only its owner counts the start of a claim")
+        counted = _number(after, "starts") - _number(before, "starts")
+        _demand(counted in {0, 1}, f"a start counts {counted}")  # none, when the SDK repeats it
+
     def _taken_over_from_the_lapsed(self, before: Item | None, after: Item | None) -> None:
         owner = self._owner(before)
-        left = _number(before, "leaseUntil") - owner.now_ms()
+        left = _number(before, "leaseUntil") - owner.worker.now_ms()
         _demand(
             left <= 0, f"{self._world.writer} took over from {owner}, whose lease lasts {left} ms more by its own clock"
         )
@@ -92,29 +125,38 @@ class Watch:
 
     def _next_attempt(self, before: Item | None, after: Item | None) -> None:
         _demand(_token(after) != _token(before), "a takeover has a token of its own")
-        for name in ("attempt", "starts"):
-            _demand(_number(after, name) == _number(before, name) + 1, f"a takeover raises {name} by one")
+        _demand(_number(after, "attempt") == _number(before, "attempt") + 1, "a takeover raises the attempt by one")
+        counted = _number(after, "starts") - _number(before, "starts")
+        counts_now = self._mode.starts_max is None or len(self._mode.orders) == 1
+        _demand(counted == int(counts_now), f"a takeover counts {counted} starts")
 
-    def _owner(self, item: Item | None) -> Worker:
-        return self._world.owners[_token(item)]
+    def _owner(self, item: Any) -> Part:
+        """The attempt whose token a record carries."""
+        token, order = _token(item), item["pk"]["S"].rpartition("#")[2]
+        for worker in self._world.workers:
+            if token in worker.drawn:
+                return worker.parts[order]
+        raise Violation(f"nobody drew the token {token}")
 
     # --- starts and effects ---
 
-    def _started(self, worker: Worker) -> None:
-        _demand(not worker.ran, "one delivery starts its work once")
+    def _started(self, part: Part) -> None:
+        runs = self._world.runs[part.order]
+        _demand(not part.ran, "one delivery starts its work once")
         if self._mode.starts_max is not None:
-            _demand(len(self._world.runs) < self._mode.starts_max, "more starts than the limit allows")
-        if self._world.runs:
-            self._again("start", self._mode.starts, self._tally.starts, self._world.runs[-1])
+            _demand(len(runs) < self._mode.starts_max, "more starts than the limit allows")
+        if runs:
+            self._again("start", self._mode.starts, self._tally.starts, runs[-1])
 
-    def _effect(self, worker: Worker) -> None:
+    def _effect(self, part: Part) -> None:
         """Called before the effect is noted, so an effect in the list is another one."""
-        earlier = [run for run in self._world.runs if run.effect and run is not worker]
+        runs = self._world.runs[part.order]
+        earlier = [run for run in runs if run.effect and run is not part]
         if earlier:
-            overtaken = self._world.runs.index(worker) < self._world.runs.index(earlier[-1])
-            self._again("effect", self._mode.effects, self._tally.effects, worker if overtaken else earlier[-1])
+            overtaken = runs.index(part) < runs.index(earlier[-1])
+            self._again("effect", self._mode.effects, self._tally.effects, part if overtaken else earlier[-1])
 
-    def _again(self, what: str, allowed: AbstractSet[Cause], counted: Counter[Cause], earlier: Worker) -> None:
+    def _again(self, what: str, allowed: AbstractSet[Cause], counted: Counter[Cause], earlier: Part) -> None:
         cause = cause_of(earlier)
         if cause is None or cause not in allowed:
             raise Violation(f"a second {what} that nothing explains: {cause or 'no cause'}, after {earlier}")
@@ -123,53 +165,60 @@ class Watch:
     # --- the end of each delivery, and of the schedule ---
 
     def _ended(self, worker: Worker) -> None:
-        record = self._record()
-        match worker.outcome:
+        for part in worker.parts.values():
+            self._part_ended(part, self._record(part.order))
+
+    def _part_ended(self, part: Part, record: Item | None) -> None:
+        match part.outcome:
             case Done(result, replayed, _):
-                _demand(worker.acknowledged, "what is done is acknowledged")
+                _demand(part.acknowledged, "what is done is acknowledged")
                 _demand(_status(record) == "succeeded", f"acknowledged, but the record is {_status(record)}")
                 winner = self._owner(record)
                 _demand(result == str(winner), f"the result is {winner}'s, not {result!r}")
-                _demand(replayed == (winner is not worker), "a replay says so")
+                _demand(replayed == (winner is not part), "a replay says so")
                 return
             case Rejected(_, recorded):
                 _demand(recorded and _status(record) == "failed", f"rejected, but the record is {_status(record)}")
-                if worker.effect:
+                if part.effect:
                     self._tally.rejected[Cause.UNKNOWN] += 1
             case Busy(until):
-                _demand(_status(record) == "in_progress", f"busy, but the record is {_status(record)}")
-                _demand(until > worker.now_ms(), "busy until a moment that is over")
-                _demand(self._owner(record) is not worker, f"{worker} waits for its own claim")
-            case Retry(UnsettledWork()):
+                alone = len(part.worker.parts) == 1  # in a batch others may move on before it ends
+                _demand(not alone or _status(record) == "in_progress", f"busy, but the record is {_status(record)}")
+                _demand(not alone or until > part.worker.now_ms(), "busy until a moment that is over")
+                _demand(not alone or self._owner(record) is not part, f"{part} waits for its own claim")
+            case Retry(UnsettledWork()) if _status(record) == "in_progress":
                 self._again("unsettled record", self._mode.held, self._tally.held, self._owner(record))
+            case Retry(UnsettledWork()):
+                _demand(len(part.worker.parts) > 1, f"unsettled, but the record is {_status(record)}")
             case Retry(ClaimLost()):
-                _demand(worker.lapsed, f"{worker} lost its claim although its lease never lapsed")
+                _demand(part.worker.lapsed, f"{part} lost its claim although its lease never lapsed")
             case _:
                 pass
-        _demand(not worker.acknowledged, "what is not done is not acknowledged")
+        _demand(not part.acknowledged, "what is not done is not acknowledged")
 
     def finish(self) -> None:
         """The rules of the end."""
         self._tally.schedules += 1
-        record = self._record()
-        status = _status(record)
+        for order in self._world.orders:
+            self._finish(order, _status(self._record(order)))
+
+    def _finish(self, order: str, status: str) -> None:
         _demand(status in self._mode.final, f"in the end the record is {status}")
         for message in self._world.messages:
+            ending = message.endings[order]
             _demand(
-                _ended_as(message.ending) == status,
-                f"after {message.receives} receives a delivery ended as {message.ending}, the record is {status}",
+                _ended_as(ending) == status,
+                f"after {message.receives} receives a delivery ended as {ending}, the record is {status}",
             )
+        runs, effects = self._world.runs[order], self._world.effects[order]
         if self._mode.writes or "succeeded" not in self._mode.final:
-            expected = int(status == "succeeded")
-            _demand(len(self._world.effects) == expected, f"{len(self._world.effects)} effects, record {status}")
+            _demand(len(effects) == int(status == "succeeded"), f"{len(effects)} effects, record {status}")
         if not any(worker.faults for worker in self._world.workers):
-            _demand(
-                len(self._world.runs) == self._mode.clean_starts,
-                f"{len(self._world.runs)} starts although nothing failed",
-            )
+            _demand(len(runs) == self._mode.clean_starts, f"{len(runs)} starts although nothing failed")
 
-    def _record(self) -> Item | None:
-        return next(iter(self._world.engine.tables[RECORDS].values()), None)
+    def _record(self, order: str) -> Item | None:
+        key = primary_key(make_key(OPERATION, [order]))["pk"]["S"]
+        return self._world.engine.tables[RECORDS].get((key,))
 
 
 def _ended_as(outcome: Outcome | None) -> str | None:
@@ -185,19 +234,20 @@ def _ended_as(outcome: Outcome | None) -> str | None:
             return None
 
 
-def cause_of(earlier: Worker) -> Cause | None:
+def cause_of(earlier: Part) -> Cause | None:
     """What became of an earlier attempt, so that another one could start. None if nothing did."""
+    worker = earlier.worker
     if not earlier.ran:
         return Cause.NOT_STARTED
     if earlier.recorded:
         if not earlier.raised:
             return None
         return Cause.UNKNOWN if earlier.effect else Cause.ASKED
-    if earlier.crashed:
+    if worker.crashed:
         return Cause.DIED_AFTER if earlier.effect else Cause.DIED_BEFORE
-    if _missed(earlier.outcome) and (earlier.out_of_time or any(Fault.DENIED in fault for fault in earlier.faults)):
+    if _missed(earlier.outcome) and (worker.out_of_time or any(Fault.DENIED in fault for fault in worker.faults)):
         return Cause.UNRECORDED
-    return Cause.STALLED if earlier.lapsed else None
+    return Cause.STALLED if worker.lapsed else None
 
 
 def _missed(outcome: Outcome | None) -> bool:

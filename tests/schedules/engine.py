@@ -12,6 +12,8 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
+from tests.idem.partiql import Partiql
+
 Item = Mapping[str, Any]
 Change = Callable[[str, Item | None, Item | None], None]
 
@@ -28,6 +30,7 @@ class Engine:
         self.tables: dict[str, dict[tuple[str, ...], Item]] = {name: {} for name in keys}
         self._now_ms = now_ms
         self._changed = changed or (lambda _table, _before, _after: None)
+        self.remembers_tokens = True
         self._tokens: dict[str, tuple[str, int]] = {}
 
     def put_item(self, **request: Any) -> Mapping[str, Any]:
@@ -42,6 +45,18 @@ class Engine:
     def get_item(self, **request: Any) -> Mapping[str, Any]:
         found = self._at(request["TableName"], request["Key"])
         return {"Item": dict(found)} if found is not None else {}
+
+    def batch_execute_statement(self, **request: Any) -> Mapping[str, Any]:
+        """PartiQL statements, each for itself."""
+        answer: Mapping[str, Any] = Partiql(self).answer("batch_execute_statement", 0, lambda **_: None, request)
+        return answer
+
+    def batch_get_item(self, **request: Any) -> Mapping[str, Any]:
+        found = {
+            table: [item for key in wanted["Keys"] if (item := self._at(table, key)) is not None]
+            for table, wanted in request["RequestItems"].items()
+        }
+        return {"Responses": found, "UnprocessedKeys": {}}
 
     def transact_write_items(self, **request: Any) -> Mapping[str, Any]:
         """All of the actions or none, with a reason for each in request order, and the memory of client request tokens."""
@@ -113,7 +128,7 @@ class Engine:
 
     def _remembered(self, token: str | None, parameters: str) -> bool:
         known, since = self._tokens.get(token or "", ("", 0))
-        if token is None or not known or self._now_ms() - since > TOKEN_MEMORY_MS:
+        if token is None or not known or not self.remembers_tokens or self._now_ms() - since > TOKEN_MEMORY_MS:
             return False
         if known != parameters:
             raise refused("TransactWriteItems", "IdempotentParameterMismatchException", "the parameters differ")

@@ -7,7 +7,8 @@ from dataclasses import replace
 from random import Random
 
 from tests.schedules.checks import Tally, Watch
-from tests.schedules.modes import MODES, Mode
+from tests.schedules.mode import Mode
+from tests.schedules.modes import MODES
 from tests.schedules.world import Bounds, Choices, Violation, World
 
 FAULT_ODDS = 0.15  # of one at a call in a random schedule, while its faults last
@@ -58,7 +59,7 @@ class Broken(AssertionError):
 
 def run(mode: Mode, bounds: Bounds, choices: Choices, tally: Tally, log: Callable[[str], None] | None = None) -> None:
     """One schedule. Raises Violation."""
-    world = World(choices, bounds, mode.handle, log)
+    world = World(choices, bounds, mode.handle, mode.orders, log)
     watch = Watch(world, mode, tally)
     world.run()
     watch.finish()
@@ -108,18 +109,27 @@ def told(mode: Mode, bounds: Bounds, taken: Sequence[int]) -> str:
 def name_of(mode: Mode, bounds: Bounds, taken: Sequence[int]) -> str:
     last = max((at for at, choice in enumerate(taken) if choice), default=-1)
     skews = ",".join(map(str, bounds.skews_ms))
-    parts = [mode.name, bounds.deliveries, bounds.faults, bounds.generations, int(bounds.overlapping), skews]
+    parts = [
+        mode.name,
+        bounds.deliveries,
+        bounds.faults,
+        bounds.generations,
+        int(bounds.overlapping),
+        int(bounds.tokens),
+        skews,
+    ]
     return ":".join([*map(str, parts), ".".join(map(str, taken[: last + 1]))])
 
 
 def replayed(name: str) -> str:
     """The story of the schedule with this name."""
-    mode, deliveries, faults, generations, overlapping, skews, taken = name.split(":")
+    mode, deliveries, faults, generations, overlapping, tokens, skews, taken = name.split(":")
     bounds = Bounds(
         deliveries=int(deliveries),
         faults=int(faults),
         generations=int(generations),
         overlapping=bool(int(overlapping)),
+        tokens=bool(int(tokens)),
         skews_ms=[int(one) for one in skews.split(",")],
     )
     return told(MODES[mode], bounds, [int(one) for one in taken.split(".") if one])

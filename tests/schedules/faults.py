@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
+from typing import Any
 
 from botocore.exceptions import ClientError, EndpointConnectionError, ReadTimeoutError
 
@@ -27,14 +29,14 @@ DELAYS = (Fault.SLOW, Fault.STALL)
 AT_WRITES: tuple[Fault, ...] = tuple(Fault)
 AT_READS = (Fault.CRASH_BEFORE, Fault.UNSENT, Fault.THROTTLED, Fault.STALL)
 AT_EFFECTS = (Fault.CRASH_BEFORE, Fault.CRASH_AFTER, Fault.LOST, Fault.STALL)
-EFFECT = "effect"
+EFFECT, BATCH = "effect", "batch_execute_statement"
 
 URL = "https://dynamodb.test"
 
 
 def possible(operation: str, after_delay: bool) -> tuple[Fault, ...]:  # noqa: FBT001 - the scheduler's own question
     """The faults that make sense at a call. After a delay anything but another delay."""
-    known = {"get_item": AT_READS, EFFECT: AT_EFFECTS}.get(operation, AT_WRITES)
+    known = {"get_item": AT_READS, "batch_get_item": AT_READS, EFFECT: AT_EFFECTS}.get(operation, AT_WRITES)
     return tuple(one for one in known if one not in DELAYS) if after_delay else known
 
 
@@ -57,6 +59,12 @@ def error_of(fault: Fault, operation: str, actions: int) -> Exception:
             return _cancelled("TransactionConflict", actions)
         case _:
             raise AssertionError(f"{fault} is not an error")
+
+
+def partly_of(fault: Fault, applied: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The answer to a batch whose last statement was not applied: HTTP 200, and an error of its own."""
+    code = "ThrottlingError" if fault is Fault.THROTTLED else "TransactionConflict"
+    return {"Responses": [*applied["Responses"], {"Error": {"Code": code, "Message": "try again"}}]}
 
 
 def _cancelled(code: str, actions: int) -> ClientError:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tests.schedules.checks import Tally
-from tests.schedules.modes import MODES, Cause
+from tests.schedules.mode import Cause
+from tests.schedules.modes import MODES
 
 COLUMNS = ("complete", "hold", "commit", "guard")
 ROWS = (

@@ -89,6 +89,41 @@ TOKENS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
+def insert(key: str) -> dict[str, Any]:
+    item = OPEN | {"pk": {"S": key}}
+    members = ", ".join(f"'{name}': ?" for name in item)
+    return {"Statement": f'INSERT INTO "one" VALUE {{{members}}}', "Parameters": list(item.values())}
+
+
+def fenced(statement: str, *values: str) -> dict[str, Any]:
+    return {
+        "Statement": f'{statement} WHERE "pk" = ? AND "token" = ? AND "status" = ?',
+        "Parameters": [{"S": value} for value in values],
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+    }
+
+
+CLOSE = 'UPDATE "one" SET "status" = ? REMOVE "lease"'
+STATEMENTS: list[dict[str, Any]] = [
+    {"Statements": [insert("s-1"), insert("s-2")]},
+    {"Statements": [insert("s-2"), insert("s-3")]},  # one refused, one applied
+    {"Statements": [fenced(CLOSE, "closed", "s-1", "a", "open"), fenced(CLOSE, "closed", "s-2", "b", "open")]},
+    {"Statements": [fenced(CLOSE, "closed", "s-1", "a", "open"), fenced('DELETE FROM "one"', "s-2", "a", "open")]},
+]
+
+
+def each_answer(client: Any) -> list[object]:
+    """The answer of every statement: nothing, or the error's code and the item that stands in its way."""
+    found: list[object] = []
+    for request in STATEMENTS:
+        for one in client.batch_execute_statement(**request)["Responses"]:
+            error = one.get("Error", {})
+            found.append((error.get("Code"), error.get("Item") or one.get("Item") or None))
+    found += [client.get_item(TableName="one", Key={"pk": {"S": key}}).get("Item") for key in ("s-1", "s-2", "s-3")]
+    wanted = {"one": {"Keys": [{"pk": {"S": key}} for key in ("s-1", "s-2")], "ConsistentRead": True}}
+    return [*found, client.batch_get_item(RequestItems=wanted)["Responses"]]
+
+
 def answers(client: Any, script: list[tuple[str, dict[str, Any]]]) -> list[object]:
     """Every answer of the script in a form that can be compared: the item, or the error with all that it carries."""
     found: list[object] = []
@@ -138,6 +173,7 @@ def test_it_answers_as_ministack_does_also_for_request_tokens() -> None:
         client = account.client("dynamodb")
         make_tables(client)
         assert ours(SCRIPT + TOKENS) == answers(client, SCRIPT + TOKENS)
+        assert each_answer(Engine({"one": ["pk"]}, now_ms=lambda: 0)) == each_answer(client)
 
 
 def test_what_it_does_not_know_it_refuses() -> None:

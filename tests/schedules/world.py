@@ -10,26 +10,22 @@ takes longer than a lease: redeliveries, and workers that stalled. So whatever c
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from greenlet import getcurrent, greenlet
 
-from idem.delivery import Done, Outcome, Rejected, Retry
-from idem.engine import RETRY_CAP_MS
-from idem.errors import UnsettledWork
+from idem import Done
 from idem.testing import Crash
 from tests.schedules.engine import Engine, Item
-from tests.schedules.faults import DELAYS, EFFECT, Fault, error_of, possible
+from tests.schedules.faults import BATCH, DELAYS, EFFECT, Fault, error_of, partly_of, possible
+from tests.schedules.worker import LEASE_MS, Message, Part, Worker, is_final
 
 RECORDS, BUSINESS = "records", "business"
 START_MS = 1_800_000_000_000
-INVOCATION_MS = 30_000
-LEASE_MS = INVOCATION_MS + 1_000  # with the policy's lease margin
 EPOCH_MS = 100_000  # more than a lease, every margin and every skew
 RECEIVES_MAX = 8
 STEPS_MAX = 2_000  # a schedule that is longer does not end
-OPERATIONS = ("put_item", "update_item", "delete_item", "get_item", "transact_write_items")
 
 
 class Violation(BaseException):
@@ -47,6 +43,7 @@ class Bounds:
     """How far a search goes. deliveries: messages with the same key. generations: receives of a message that can fail.
 
     skews_ms: how far each delivery's worker's clock is ahead; overlapping: a stalled worker's message comes again.
+    tokens: the engine honours client request tokens. They are an extra layer, so the rules must hold without them.
     """
 
     deliveries: int = 2
@@ -54,112 +51,39 @@ class Bounds:
     generations: int = 1
     skews_ms: Sequence[int] = (0, 0)
     overlapping: bool = False
-
-
-@dataclass(eq=False, slots=True)
-class Message:
-    number: int
-    receives: int = 0
-    comes_at: int | None = START_MS
-    ending: Outcome | None = None
-    settled: bool = False
-
-
-@dataclass(eq=False, slots=True)
-class Worker:
-    """One receive of one message, in a process of its own with a clock of its own."""
-
-    world: World
-    message: Message
-    generation: int
-    skew_ms: int
-    thread: Any = None
-    operation: str = ""
-    after_delay: bool = False
-    wakes_at: int = 0
-    started_at: int = 0
-    stalled: bool = False
-    crashed: bool = False
-    outcome: Outcome | None = None
-    ended: bool = False
-    ended_at: int = 0
-    acknowledged: bool = False  # its source told the queue to forget the message
-    ran: bool = False  # its work was started
-    raised: bool = False  # its work ended with an error
-    effect: bool = False  # its work's effect was made
-    recorded: bool = False  # an outcome of its claim was written to the record
-    tokens: int = 0
-    faults: list[str] = field(default_factory=list)
-
-    def __str__(self) -> str:
-        return f"{self.message.number}.{self.generation}"
-
-    @property
-    def lapsed(self) -> bool:
-        """Whether it was still at work when its lease was over."""
-        until = self.ended_at if self.ended else self.world.now
-        return self.stalled or until >= self.started_at + LEASE_MS
-
-    @property
-    def out_of_time(self) -> bool:
-        """Whether its invocation was too near its end to send anything again."""
-        return self.ended_at >= self.started_at + INVOCATION_MS - RETRY_CAP_MS
-
-    # --- the clock of this process ---
-
-    def now_ms(self) -> int:
-        return self.world.now + self.skew_ms
-
-    def sleep_ms(self, milliseconds: float) -> None:
-        self.wakes_at = self.world.now + int(milliseconds)
-        self.world.park("sleep")
-
-    def jitter(self) -> float:
-        return 0.5
-
-    def token(self) -> str:
-        self.tokens += 1
-        token = f"{self.message.number:08x}{self.generation:08x}{self.tokens:016x}"
-        self.world.owners[token] = self
-        return token
-
-    # --- the seams of this process ---
-
-    def __getattr__(self, operation: str) -> Callable[..., Any]:
-        """The worker is its own DynamoDB client."""
-        if operation not in OPERATIONS:
-            raise AttributeError(operation)
-        return lambda **request: self.world.call(self, operation, request)
-
-    def make_effect(self) -> None:
-        """The work's effect outside the table. Raises OSError when it was made and the answer is lost."""
-        self.world.call(self, EFFECT, {})
+    tokens: bool = False
 
 
 class World:
-    """One schedule. `run` takes it from two or more deliveries to the end of the last redelivery."""
+    """One schedule. `run` takes it from two or more deliveries to the end of the last redelivery.
+
+    handle: what a worker's process does. orders: what each message is about; `runs` and `effects` are kept for each of them.
+    """
 
     def __init__(
         self,
         choices: Choices,
         bounds: Bounds,
-        handle: Callable[[Worker], Outcome],
+        handle: Callable[[Worker], None],
+        orders: Sequence[str],
         log: Callable[[str], None] | None = None,
     ) -> None:
         self.now = START_MS
+        self.steps = 0
         self.bounds = bounds
         self.faults_left = bounds.faults
-        self.owners: dict[str, Worker] = {}
+        self.orders = orders
         self.workers: list[Worker] = []
-        self.runs: list[Worker] = []
-        self.effects: list[Worker] = []
+        self.runs: dict[str, list[Part]] = {order: [] for order in orders}
+        self.effects: dict[str, list[Part]] = {order: [] for order in orders}
         self.writer: Worker | None = None
-        self.messages = [Message(number) for number in range(bounds.deliveries)]
+        self.messages = [Message(number, START_MS) for number in range(bounds.deliveries)]
         self.on_record: Callable[[Item | None, Item | None], None] = lambda _before, _after: None
-        self.on_start: Callable[[Worker], None] = lambda _worker: None
-        self.on_effect: Callable[[Worker], None] = lambda _worker: None
+        self.on_start: Callable[[Part], None] = lambda _part: None
+        self.on_effect: Callable[[Part], None] = lambda _part: None
         self.on_end: Callable[[Worker], None] = lambda _worker: None
         self.engine = Engine({RECORDS: ["pk"], BUSINESS: ["pk"]}, now_ms=lambda: self.now, changed=self._changed)
+        self.engine.remembers_tokens = bounds.tokens
         self._choices = choices
         self._handle = handle
         self._log = log
@@ -167,7 +91,7 @@ class World:
         self._late: list[tuple[int, Worker, str, Mapping[str, Any]]] = []
 
     def run(self) -> None:
-        for _ in range(STEPS_MAX):
+        for self.steps in range(STEPS_MAX):
             self._receive_what_is_due()
             ready = [worker for worker in self.workers if not worker.ended and worker.wakes_at <= self.now]
             if ready:
@@ -211,7 +135,7 @@ class World:
 
     def _resume(self, worker: Worker, fault: Fault | None) -> None:
         if worker.thread is None:
-            worker.started_at = self.now
+            worker.started_at, worker.first_step = self.now, self.steps
             worker.thread = greenlet(self._live)
             worker.thread.switch(worker)
             if worker.ended:
@@ -221,29 +145,31 @@ class World:
     def _live(self, worker: Worker) -> None:
         """The life of a worker's process."""
         try:
-            worker.outcome = self._handle(worker)
+            self._handle(worker)
         except Crash:
             worker.crashed = True
-        worker.ended, worker.ended_at = True, self.now
+        worker.ended, worker.ended_at, worker.last_step = True, self.now, self.steps
         self._answer(worker)
 
     def _answer(self, worker: Worker) -> None:
         """What the queue does with the answer: forget the message, or let it come again."""
-        message, outcome = worker.message, worker.outcome
-        self.note(worker, f"ends: {'crash' if worker.crashed else outcome}")
-        if message.ending is None or not isinstance(message.ending, Done):
-            message.ending = outcome
+        message = worker.message
+        for part in worker.parts.values():
+            self.note(worker, f"{part.order} ends: {'crash' if worker.crashed else part.outcome}")
+            if not isinstance(message.endings.get(part.order), Done):
+                message.endings[part.order] = part.outcome
         self.on_end(worker)
-        if message.settled or isinstance(outcome, Done):
+        if all(isinstance(ending, Done) for ending in message.endings.values()):
             message.settled, message.comes_at = True, None
         elif not self._is_final(worker):
             self._comes_again(message)
 
     def _is_final(self, worker: Worker) -> bool:
-        """Whether a redelivery could only bring the same answer once more: it was given to a redelivery, and nobody is at work."""
-        asked_again = worker.generation > self.bounds.generations and not worker.crashed
-        final = isinstance(worker.outcome, Rejected) or _is_unsettled(worker.outcome)
-        return worker.message.receives >= RECEIVES_MAX or (asked_again and final and not self.live and not self._late)
+        """Whether a redelivery could only bring the same answer once more: it was given to a redelivery on its own."""
+        alone = all(one.ended and (one is worker or one.last_step < worker.first_step) for one in self.workers)
+        asked_again = worker.generation > self.bounds.generations and alone and not self._late
+        final = asked_again and all(is_final(part.outcome) for part in worker.parts.values())
+        return final or worker.message.receives >= RECEIVES_MAX
 
     def _comes_again(self, message: Message) -> None:
         if message.comes_at is None and not message.settled:
@@ -260,7 +186,9 @@ class World:
                 message.comes_at = None
                 message.receives += 1
                 skew = self.bounds.skews_ms[message.number % len(self.bounds.skews_ms)]
-                self.workers.append(Worker(self, message, message.receives, skew, operation="put_item"))
+                worker = Worker(self, message, message.receives, skew)
+                worker.parts = {order: Part(worker, order) for order in self.orders}
+                self.workers.append(worker)
 
     def _let_time_pass(self) -> bool:
         """Go to the next moment at which anything happens; False if there is none."""
@@ -312,6 +240,9 @@ class World:
                 pass
         if operation == EFFECT:
             raise OSError("the answer to the effect was lost")
+        if operation == BATCH and fault in (Fault.THROTTLED, Fault.CONFLICT):
+            applied = self._apply(worker, operation, {"Statements": request["Statements"][:-1]})
+            return partly_of(fault, applied)
         raise error_of(fault, operation, len(request.get("TransactItems", ())))
 
     def _delay(self, worker: Worker, past_the_lease: bool) -> None:  # noqa: FBT001 - two kinds of one thing
@@ -325,10 +256,11 @@ class World:
 
     def _apply(self, worker: Worker, operation: str, request: Mapping[str, Any]) -> Any:
         if operation == EFFECT:
-            worker.effect = True
-            self.note(worker, "makes its effect")
-            self.on_effect(worker)
-            self.effects.append(worker)
+            part = worker.parts[request["order"]]
+            self.note(worker, f"{part.order}: makes its effect")
+            part.effect = True
+            self.on_effect(part)
+            self.effects[part.order].append(part)
             return None
         self.writer = worker
         answer = getattr(self.engine, operation)(**request)
@@ -350,21 +282,18 @@ class World:
     def _changed(self, table: str, before: Item | None, after: Item | None) -> None:
         if table == RECORDS:
             self.on_record(before, after)
-        elif self.writer is not None:
-            self.effects.append(self.writer)
+        elif self.writer is not None and after is not None:
+            order = after["order"]["S"]
+            self.effects[order].append(self.writer.parts[order])
 
-    def start(self, worker: Worker) -> int:
-        """The work of a worker starts. The number of starts before it."""
-        self.note(worker, "starts its work")
-        self.on_start(worker)
-        worker.ran = True
-        self.runs.append(worker)
-        return len(self.runs) - 1
+    def start(self, part: Part) -> int:
+        """The work on an order starts. The number of starts before it."""
+        self.note(part.worker, f"{part.order}: starts its work")
+        self.on_start(part)
+        part.ran = True
+        self.runs[part.order].append(part)
+        return len(self.runs[part.order]) - 1
 
     def note(self, worker: Worker, what: str) -> None:
         if self._log:
             self._log(f"{self.now - START_MS:>7} ms  {worker}  {what}")
-
-
-def _is_unsettled(outcome: Outcome | None) -> bool:
-    return isinstance(outcome, Retry) and isinstance(outcome.error, UnsettledWork)

@@ -21,6 +21,14 @@ from stacks import Stage
 ROOT = Path(__file__).resolve().parents[2]
 STAGES = ("sandbox", "dev", "prod")
 
+MEASURED: dict[str, str] = {}
+"""What the tests measured, printed at the end of the session."""
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    for line in MEASURED.values():
+        terminalreporter.write_line(line)
+
 
 @pytest.fixture(scope="session")
 def assembly(tmp_path_factory: pytest.TempPathFactory) -> Path:

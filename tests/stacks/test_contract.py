@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 from aws_lambda_powertools import Metrics
-from cfnlint.api import lint  # type: ignore[import-untyped]  # it ships no types
-from cfnlint.config import ManualArgs  # type: ignore[import-untyped]
 
 from handlers import orders, payments
 from handlers.observing import Observer
@@ -18,14 +16,11 @@ from handlers.wiring import OrdersSettings, PaymentsSettings, Settings
 from idem import Delivery, Ending, Key, Record, Retry, Status, Unavailable
 from idem.errors import ClaimLost, ConfigurationError, StoreUnavailable, UnsettledWork
 from tests.stacks.conftest import STAGES
+from tests.stacks.linting import lint_errors
 from tests.stacks.reading import environment, resources
 
 if TYPE_CHECKING:
     from aws_cdk.assertions import Template
-
-# W3005: CDK makes a function depend on its role by name, though the reference says so already; harmless.
-IGNORED = ["W3005"]
-
 
 KEY = Key("orders.fulfil", "1")
 RECORD = Record(key=KEY, status=Status.IN_PROGRESS, claim_token="t", attempt=1, starts=1, claimed_at=0)
@@ -105,6 +100,4 @@ def test_the_alarms_watch_the_metrics_that_the_handlers_emit(
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_cloudformation_would_accept_the_template(assembly: Path, stage: str) -> None:
-    template = (assembly / f"Idem-{stage}.template.json").read_text()
-    found = lint(template, config=ManualArgs(regions=["us-east-1", "eu-central-1"], ignore_checks=IGNORED))
-    assert [f"{match.rule.id} {match.message}" for match in found] == []
+    assert lint_errors(assembly / f"Idem-{stage}.template.json") == []

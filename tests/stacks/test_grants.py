@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from stacks.tables import APPEND_ACTIONS, CLAIM_ACTIONS
+from stacks.table_grants import APPEND_ACTIONS, CLAIM_ACTIONS
 from tests.stacks.conftest import ROOT
 from tests.stacks.reading import as_list, function, resources, statements, statements_of
 
@@ -56,6 +56,24 @@ def test_each_function_has_a_role_of_its_own(template: Template) -> None:
 def test_a_function_may_claim_and_append_and_nothing_else_in_the_tables(template: Template, word: str) -> None:
     assert actions_on(template, word, table_with_sort_key(template, wanted=False)) == set(CLAIM_ACTIONS)
     assert actions_on(template, word, table_with_sort_key(template, wanted=True)) == set(APPEND_ACTIONS)
+
+
+@pytest.mark.parametrize(("word", "operation"), [("orders", "orders.fulfil"), ("payments", "payments.credit")])
+def test_a_function_may_touch_the_records_of_its_own_operation_only(
+    template: Template, word: str, operation: str
+) -> None:
+    records = table_with_sort_key(template, wanted=False)
+    conditions = [
+        statement.get("Condition")
+        for statement in statements_of(template, word)
+        if statement.get("Resource") == {"Fn::GetAtt": [records, "Arn"]}
+    ]
+    assert conditions == [
+        {
+            "ForAllValues:StringLike": {"dynamodb:LeadingKeys": [f"IDEMPOTENCY#{operation}#*"]},
+            "Null": {"dynamodb:LeadingKeys": "false"},
+        }
+    ]
 
 
 @pytest.mark.parametrize("word", ["orders", "payments"])

@@ -39,7 +39,7 @@ class Once(Generic[P, R]):
         self._claim_as = claim_as
         self._signature = inspect.signature(function)
         if claim_as is not None and claim_as not in self._signature.parameters:
-            raise ConfigurationError(f"{function.__qualname__} has no parameter {claim_as!r} to hand the claim to")
+            raise ConfigurationError(f"{_name(function)} has no parameter {claim_as!r} to hand the claim to")
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         return cast("R", self._call(None, args, kwargs))
@@ -62,7 +62,7 @@ class Once(Generic[P, R]):
         bound = self._signature.bind(*args, **{**kwargs, **hidden})
         bound.apply_defaults()
         payload = {name: value for name, value in bound.arguments.items() if name not in hidden}
-        return Delivery(id=self._flow.operation, payload=payload, origin={"function": self._function.__qualname__})
+        return Delivery(id=self._flow.operation, payload=payload, origin={"function": _name(self._function)})
 
     def _call(self, ends_at: int | None, args: Any, kwargs: Any) -> Any:
         if inspect.iscoroutinefunction(self._function):
@@ -104,6 +104,11 @@ class Once(Generic[P, R]):
 
     def __get__(self, instance: object, _owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(cast("Any", self), instance)
+
+
+def _name(function: Callable[..., Any]) -> str:
+    """A function's name; that of its class where it is an object."""
+    return str(getattr(function, "__qualname__", type(function).__qualname__))
 
 
 def _value(outcome: Outcome, answer: Answer) -> Any:

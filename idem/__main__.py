@@ -1,0 +1,16 @@
+"""`python -m idem`: the operators' commands."""
+
+import sys
+
+
+def main() -> None:
+    """Start the command line, or say what is missing."""
+    try:
+        from idem.cli import main as run  # noqa: PLC0415 - an import that may fail with a remedy
+    except ModuleNotFoundError as missing:
+        sys.exit(f'The command line needs the package {missing.name}: pip install "idem-lambda[cli]"')
+    run()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The commands: each reads its options, asks `idem.operators`, and prints the answer."""

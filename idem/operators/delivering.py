@@ -1,0 +1,129 @@
+"""Deliver samples as their senders do: messages to a queue, signed posts to a webhook's address."""
+
+from __future__ import annotations
+
+import http.client
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from idem.clock import new_token
+from idem.operators.answers import Exit, OperatorError
+from idem.operators.connection import Connection
+from idem.operators.reading import now
+from idem.operators.samples import Message, as_request
+from idem.operators.signing import scheme_of, signed
+
+POST_SECONDS = 60.0  # longer than any provider waits, so that the function's own time-out is seen and not this one
+REPLAYED_HEADER = "idempotent-replayed"
+BODY_CHARS_MAX = 2000  # of an answer that is shown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sent:
+    """What the other side said to one delivery. status: of an HTTP answer, None for a queue. ms: how long it took."""
+
+    said: str
+    status: int | None = None
+    replayed: bool = False
+    ms: int = 0
+
+    def as_json(self) -> dict[str, Any]:
+        return {"status": self.status, "replayed": self.replayed, "said": self.said, "ms": self.ms}
+
+
+Target = Callable[[Message], Sent]
+
+
+def queue(connection: Connection, url: str) -> Target:
+    """A queue by its URL."""
+    client = connection.client("sqs")
+    fifo = url.endswith(".fifo")
+
+    def send(message: Message) -> Sent:
+        # Each message has its own deduplication id: this sender repeats itself, and SQS must not hide it.
+        grouped = {"MessageGroupId": "idem", "MessageDeduplicationId": new_token()} if fifo else {}
+        began = time.monotonic()
+        answer = client.send_message(QueueUrl=url, MessageBody=message.body.decode("utf-8"), **grouped)
+        return Sent(said=str(answer["MessageId"]), ms=_since(began))
+
+    return send
+
+
+def webhook(
+    connection: Connection, url: str, *, provider: str | None, secrets: Sequence[str], tamper: bool = False
+) -> Target:
+    """A webhook's address; every delivery gets a fresh signature. tamper: the body is changed after it was signed."""
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.netloc:
+        raise OperatorError(f"{url!r} is not an address to post to.", "Pass --url https://...", Exit.USAGE)
+    local = connection.local_endpoint
+
+    def post(message: Message) -> Sent:
+        request = as_request(message.body, {"content-type": "application/json", **message.headers})
+        if secrets:
+            scheme = scheme_of(provider or _guess(message), message.headers, url)
+            request = signed(scheme, request, secrets, now())
+        body = request.body + b" " if tamper else request.body
+        return _post(url, body, request.headers, local)
+
+    return post
+
+
+def repeat(target: Target, messages: Sequence[Message], *, times: int, concurrently: bool) -> list[Sent]:
+    """Deliver all messages `times` times: one after the other, or all at once."""
+    everything = [message for _ in range(times) for message in messages]
+    if not concurrently:
+        return [target(message) for message in everything]
+    with ThreadPoolExecutor(min(len(everything), 64)) as pool:
+        return list(pool.map(target, everything))
+
+
+def target_of(connection: Connection, name: str, *, provider: str | None, tamper: bool = False) -> Target:
+    """A consumer of the stack by its name: its outputs say whether it has a queue or an address, and where its secret is."""
+    title = name[:1].upper() + name[1:]
+    if f"{title}QueueUrl" in connection.outputs:
+        return queue(connection, connection.outputs[f"{title}QueueUrl"])
+    url = connection.outputs.get(f"{title}Url")
+    if url is None:
+        connection.output(f"{title}QueueUrl")  # raises with the outputs that there are
+    secrets = secrets_of(connection, connection.output(f"{title}SecretArn"))
+    return webhook(connection, url or "", provider=provider, secrets=secrets, tamper=tamper)
+
+
+def secrets_of(connection: Connection, secret_id: str) -> list[str]:
+    """The signing secrets that Secrets Manager holds, as the handlers read them."""
+    value = connection.client("secretsmanager").get_secret_value(SecretId=secret_id)
+    return str(value.get("SecretString", "")).split()
+
+
+def _guess(message: Message) -> str | None:
+    """Samples without headers are Stripe's if they look like it."""
+    return "stripe" if b'"object": "event"' in message.body or b'"object":"event"' in message.body else None
+
+
+def _post(url: str, body: bytes, headers: Mapping[str, str], local: str | None) -> Sent:
+    """Post, by way of the local engine where that is where the address was deployed."""
+    parts = urlsplit(url)
+    way = urlsplit(local) if local else parts
+    make = http.client.HTTPSConnection if way.scheme == "https" else http.client.HTTPConnection
+    connection = make(way.hostname or "", way.port, timeout=POST_SECONDS)
+    target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    began = time.monotonic()
+    try:
+        connection.request("POST", target, body=body, headers={**headers, "host": parts.netloc})
+        answer = connection.getresponse()
+        text = answer.read().decode("utf-8", "replace")[:BODY_CHARS_MAX]
+        replayed = answer.getheader(REPLAYED_HEADER) == "true"
+        return Sent(said=text, status=answer.status, replayed=replayed, ms=_since(began))
+    except OSError as error:
+        raise OperatorError(f"{url} does not answer: {error}.", "Is it deployed, and reachable?", Exit.AWS) from error
+    finally:
+        connection.close()
+
+
+def _since(began: float) -> int:
+    return int((time.monotonic() - began) * 1000)

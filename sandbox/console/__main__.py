@@ -1,0 +1,128 @@
+"""`make console`, `python -m sandbox.console`: open the page's server and say where it is.
+
+Without options it uses the account of `make sandbox`, or starts one of its own. With --table or --stack it looks at a real table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import socket
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import uvicorn
+
+from idem.operators.answers import OperatorError, explain
+from idem.operators.connection import Connection
+from sandbox.access import Access
+from sandbox.account import AccountError, LocalAccount
+from sandbox.console.server import Console
+from sandbox.deploy import STACK, DeployError, deploy
+from sandbox.isolation import HOST, RUNNING, blind_session
+
+PORT = 8787
+
+
+@dataclass(frozen=True)
+class LocalConnection(Connection):
+    """A connection to the local account, blind to the caller's AWS set-up."""
+
+    @cached_property
+    def session(self) -> Any:
+        return blind_session()
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Serve until Ctrl-C; the exit status."""
+    options = _options().parse_args(arguments)
+    try:
+        with _console(options) as console:
+            return _serve(console, options.port)
+    except (AccountError, DeployError, OSError) as error:
+        print(f"The console could not be started: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 0
+    except Exception as error:
+        explained = explain(error)
+        if explained is None:
+            raise
+        print(explained, file=sys.stderr)
+        return int(explained.status)
+
+
+def _options() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m sandbox.console", description=__doc__)
+    parser.add_argument("--port", type=int, default=PORT, help=f"port on {HOST}; 0 takes any free one")
+    parser.add_argument("--stack", help="look at a real stack's table")
+    parser.add_argument("--table", help="look at a real table")
+    parser.add_argument("--sort-value", help="the constant sort key, in a table that has one")
+    parser.add_argument("--profile", help="AWS profile")
+    parser.add_argument("--region", help="AWS region")
+    parser.add_argument("--endpoint-url", help="another endpoint than AWS's own")
+    parser.add_argument("--allow-writes", action="store_true", help="let the page change a real table")
+    return parser
+
+
+@contextlib.contextmanager
+def _console(options: argparse.Namespace) -> Iterator[Console]:
+    """The console on a real table, on the sandbox that runs, or on one that is started here."""
+    if options.table or options.stack:
+        connection = Connection(
+            table_name=options.table,
+            stack=options.stack,
+            sort_value=options.sort_value,
+            profile=options.profile,
+            region=options.region,
+            endpoint_url=options.endpoint_url,
+        )
+        yield Console(connection=connection, name=options.stack or options.table, writes=options.allow_writes)
+        return
+    if (port := _running()) is not None:
+        yield _local(Access(port))
+        return
+    print("No sandbox is running, so the console starts an account of its own (half a minute) ...", flush=True)
+    with LocalAccount() as account:
+        deploy(account)
+        yield _local(account)
+
+
+def _local(access: Access) -> Console:
+    connection = LocalConnection(stack=STACK, endpoint_url=access.endpoint)
+    return Console(connection=connection, name="local account", writes=True)
+
+
+def _running() -> int | None:
+    """The port of the sandbox that runs, if one does."""
+    try:
+        port = int(json.loads(RUNNING.read_text(encoding="utf-8"))["port"])
+    except (OSError, ValueError, KeyError):
+        return None
+    return port if Access(port).answers() else None
+
+
+def _serve(console: Console, port: int) -> int:
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((HOST, port))
+        except OSError as error:
+            message = f"Port {port} is taken: {error.strerror}."
+            raise OperatorError(message, "Choose another one: --port 0 takes any.") from error
+        port = listener.getsockname()[1]
+        # With another server behind the same name a page of this one could be mistaken, so names and port are exact.
+        app = console.app(hosts=[f"{HOST}:{port}", f"localhost:{port}"])
+        mode = "it may change this table" if console.writes else "it only looks"
+        print(f"The console is at http://{HOST}:{port}/ ({console.name}; {mode}). Ctrl-C ends it.", flush=True)
+        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False, server_header=False))
+        server.run(sockets=[listener])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,55 @@
+"""`make smoke STACK=NAME`: check a deployed stack, with the AWS credentials and region that are in force.
+
+Exit status 0 if everything is as it must be, 1 if something is not, 2 if it could not be checked.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+
+from botocore.exceptions import BotoCoreError, ClientError
+from rich.console import Console
+
+from idem.operators.answers import OperatorError
+from idem.operators.connection import Connection
+from idem.operators.stack_smoke import StackSmoke
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Check the stack that the arguments name; the exit status."""
+    parser = argparse.ArgumentParser(prog="make smoke", description=__doc__)
+    parser.add_argument("stack", help="the stack's name, such as Idem-dev")
+    parser.add_argument("--profile")
+    parser.add_argument("--region")
+    given = parser.parse_args(arguments)
+    console = Console(highlight=False, soft_wrap=True)
+    connection = Connection(stack=given.stack, profile=given.profile, region=given.region)
+    try:
+        return run(console, connection)
+    except (BotoCoreError, ClientError, OperatorError) as error:
+        console.print(f"{given.stack} could not be checked: {error}", style="bold red", markup=False)
+        return 2
+
+
+def run(console: Console, connection: Connection) -> int:
+    """Print each finding as it is made, and the verdict."""
+    began, wrong = time.monotonic(), 0
+    console.print(f"Checking {connection.stack} ({connection.address}) ...", markup=False)
+    for finding in StackSmoke(connection).check():
+        wrong += bool(finding.wrong)
+        mark, style = ("WRONG", "bold red") if finding.wrong else ("right", "green")
+        console.print(f"  {mark}  {finding.says}", style=style, markup=False)
+        if finding.wrong:
+            console.print(f"         {finding.wrong}", markup=False)
+    took = f"{time.monotonic() - began:.0f} s"
+    if wrong:
+        console.print(f"NOT AS IT MUST BE: {wrong} findings, in {took}.", style="bold red")
+        return 1
+    console.print(f"Redeliveries do nothing, and nothing is lost. ({took})", style="bold green")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from idem import Record, Status
+from idem.errors import ClaimLost
+from idem.operators.answers import Exit, OperatorError
+from idem.operators.changing import Decision, Order, change
+from idem.operators.connection import Connection
+from idem.operators.reading import State, now, request_for, state_of
+from idem.record import Claim, Failed, Failure, Finished, Result
+from tests.cli.records import EVERY, EXPIRED, FAILED, RECLAIMABLE, RUNNING, STUCK, SUCCEEDED, put
+
+
+def order(decision: Decision, *, force: bool = False, why: str = "ticket 7") -> Order:
+    result_id = "wh-77" if decision is Decision.SETTLE else None
+    return Order(decision=decision, who="ada", why=why, result_id=result_id, force=force)
+
+
+def stored(connection: Connection, record: Record) -> Record | None:
+    return connection.store().read(record.key)
+
+
+@pytest.mark.parametrize("record", [STUCK, FAILED, RECLAIMABLE])
+def test_a_released_key_is_run_again_by_the_next_delivery(connection: Connection, record: Record) -> None:
+    put(connection.dynamodb, connection.table, record)
+    change(connection, record, order(Decision.RELEASE))
+    answer = connection.store().claim(request_for(record.key))
+    assert isinstance(answer, Claim)
+    assert answer.attempt == record.attempt + 1  # the fence rises
+    assert answer.starts == 1  # an attempts limit starts anew
+
+
+@pytest.mark.parametrize("record", [STUCK, FAILED, RECLAIMABLE])
+def test_a_settled_key_answers_with_its_result_id(connection: Connection, record: Record) -> None:
+    put(connection.dynamodb, connection.table, record)
+    change(connection, record, order(Decision.SETTLE))
+    answer = connection.store().claim(request_for(record.key))
+    assert isinstance(answer, Finished)
+    assert answer.record.result == Result("id", "wh-77")
+
+
+@pytest.mark.parametrize("record", [STUCK, SUCCEEDED, FAILED, RECLAIMABLE])
+def test_a_forgotten_key_is_new_to_the_next_delivery(connection: Connection, record: Record) -> None:
+    put(connection.dynamodb, connection.table, record)
+    change(connection, record, order(Decision.FORGET))
+    left = stored(connection, record)
+    assert left is not None
+    assert state_of(left, now()) is State.EXPIRED
+    answer = connection.store().claim(request_for(record.key))
+    assert isinstance(answer, Claim)
+    assert answer.attempt == 1
+
+
+def test_an_erased_key_is_gone(connection: Connection) -> None:
+    put(connection.dynamodb, connection.table, SUCCEEDED)
+    change(connection, SUCCEEDED, order(Decision.ERASE))
+    assert stored(connection, SUCCEEDED) is None
+
+
+@pytest.mark.parametrize("decision", [Decision.RELEASE, Decision.SETTLE, Decision.FORGET])
+def test_the_record_says_who_and_why_and_keeps_where_it_came_from(connection: Connection, decision: Decision) -> None:
+    put(connection.dynamodb, connection.table, STUCK)
+    change(connection, STUCK, order(decision))
+    left = stored(connection, STUCK)
+    assert left is not None
+    assert left.origin["decidedBy"] == "ada"
+    assert left.origin["decidedWhy"] == "ticket 7"
+    assert left.origin["decision"] == decision.value
+    assert left.origin["messageId"] == "m-running"
+
+
+@pytest.mark.parametrize("decision", list(Decision))
+@pytest.mark.parametrize(
+    "there",
+    [
+        replace(STUCK, claim_token="b" * 32),  # taken over
+        replace(STUCK, status=Status.SUCCEEDED, lease_until=None, result=Result("id", "x")),  # completed late
+        replace(STUCK, starts=2),  # its work was started
+    ],
+)
+def test_a_record_that_changed_after_it_was_shown_is_left_as_it_is(
+    connection: Connection, decision: Decision, there: Record
+) -> None:
+    put(connection.dynamodb, connection.table, there)
+    with pytest.raises(OperatorError, match="changed after it was shown") as refused:
+        change(connection, STUCK, order(decision))
+    assert refused.value.status is Exit.CHANGED
+    assert stored(connection, STUCK) == there
+
+
+def test_a_record_that_went_away_is_not_made_again(connection: Connection) -> None:
+    with pytest.raises(OperatorError, match="it is gone"):
+        change(connection, STUCK, order(Decision.RELEASE))
+    assert stored(connection, STUCK) is None
+
+
+def test_of_two_operators_who_saw_the_same_one_decides(connection: Connection) -> None:
+    put(connection.dynamodb, connection.table, STUCK)
+    settled = change(connection, STUCK, order(Decision.SETTLE))
+    with pytest.raises(OperatorError, match="changed after it was shown"):
+        change(connection, STUCK, order(Decision.RELEASE))
+    assert stored(connection, STUCK) == settled
+
+
+@pytest.mark.parametrize("decision", [Decision.RELEASE, Decision.SETTLE, Decision.FORGET])
+def test_an_attempt_that_wakes_up_after_the_decision_can_change_nothing(
+    connection: Connection, decision: Decision
+) -> None:
+    store = connection.store()
+    claim = store.claim(request_for(RUNNING.key))
+    assert isinstance(claim, Claim)
+    shown = store.read(RUNNING.key)
+    assert shown is not None
+    decided = change(connection, shown, order(decision, force=True))
+    with pytest.raises(ClaimLost):
+        store.complete(claim, Result("id", "late"), None)
+    with pytest.raises(ClaimLost):
+        store.fail(claim, Failure(type="Late", message="", reclaimable=False), None)
+    assert store.read(RUNNING.key) == decided
+
+
+@pytest.mark.parametrize("decision", list(Decision))
+def test_a_live_lease_is_left_alone_unless_forced(connection: Connection, decision: Decision) -> None:
+    put(connection.dynamodb, connection.table, RUNNING)
+    with pytest.raises(OperatorError, match="--force"):
+        change(connection, RUNNING, order(decision))
+    assert stored(connection, RUNNING) == RUNNING
+    change(connection, RUNNING, order(decision, force=True))
+    assert stored(connection, RUNNING) != RUNNING
+
+
+@pytest.mark.parametrize(
+    ("record", "decision"),
+    [
+        (SUCCEEDED, Decision.RELEASE),
+        (SUCCEEDED, Decision.SETTLE),
+        (EXPIRED, Decision.RELEASE),
+        (EXPIRED, Decision.SETTLE),
+        (EXPIRED, Decision.FORGET),
+    ],
+)
+def test_a_decision_that_does_not_fit_changes_nothing(
+    connection: Connection, record: Record, decision: Decision
+) -> None:
+    put(connection.dynamodb, connection.table, record)
+    with pytest.raises(OperatorError, match=record.key.identity):
+        change(connection, record, order(decision))
+    assert stored(connection, record) == record
+
+
+@pytest.mark.parametrize("why", ["", "  ", "x", "y" * 301])
+def test_a_decision_without_a_reason_changes_nothing(connection: Connection, why: str) -> None:
+    put(connection.dynamodb, connection.table, STUCK)
+    with pytest.raises(OperatorError, match="why"):
+        change(connection, STUCK, order(Decision.RELEASE, why=why))
+    assert stored(connection, STUCK) == STUCK
+
+
+@pytest.mark.parametrize("record", EVERY)
+def test_the_retention_counts_anew_from_the_decision(connection: Connection, record: Record) -> None:
+    if state_of(record, now()) in {State.SUCCEEDED, State.EXPIRED}:
+        return
+    put(connection.dynamodb, connection.table, record)
+    after = change(connection, record, order(Decision.SETTLE, force=True))
+    kept = (record.expires_at or 0) - (record.finished_at or record.claimed_at)
+    assert after.expires_at == (after.finished_at or 0) + kept
+    assert not isinstance(connection.store().claim(request_for(record.key)), Failed)
+
+
+def test_a_record_that_is_kept_for_ever_stays_so(connection: Connection) -> None:
+    record = replace(FAILED, expires_at=None)
+    put(connection.dynamodb, connection.table, record)
+    assert change(connection, record, order(Decision.SETTLE)).expires_at is None

@@ -1,0 +1,122 @@
+"""Plain functions when something goes wrong: leases, a table that is away, takeovers, and what has not run yet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from idem import MemoryStore, Policy, keys, once
+from idem.errors import (
+    ClaimLost,
+    ConfigurationError,
+    StoreUnavailable,
+)
+from idem.record import Key, Status
+from idem.testing import Crash, FaultyStore, LambdaContext, refuse
+from tests.idem.builders import NOW
+from tests.idem.builders import record as another
+from tests.idem.clocks import TestClock
+from tests.idem.consumers import DAY
+
+KEY = Key("invoices.send", "i-1")
+
+
+class Final(Exception):
+    pass
+
+
+def decorated(clock: TestClock, store: Any, **more: Any) -> Callable[[Callable[..., Any]], Any]:
+    return once(
+        **{
+            "operation": "invoices.send",
+            "key": keys.field("invoice"),
+            "store": store,
+            "policy": Policy(retention=DAY, permanent=(Final,)),
+            "clock": clock,
+        }
+        | more
+    )
+
+
+@pytest.fixture
+def store(clock: TestClock) -> MemoryStore:
+    return MemoryStore(clock)
+
+
+def test_within_an_invocation_the_lease_ends_with_it(clock: TestClock, store: MemoryStore) -> None:
+    @decorated(clock, store)
+    def send(invoice: str) -> None:
+        raise Crash(invoice)
+
+    with pytest.raises(Crash):
+        send.within(LambdaContext(clock, seconds=10))("i-1")
+    assert store.records[KEY].lease_until == NOW + 11_000
+    clock.pass_ms(13_000)
+    assert decorated(clock, store)(lambda invoice: invoice).within(LambdaContext(clock, seconds=10))("i-1") == "i-1"
+
+
+def test_without_an_invocation_there_is_a_lease_all_the_same(clock: TestClock, store: MemoryStore) -> None:
+    @decorated(clock, store)
+    def send(invoice: str) -> None:
+        raise Crash(invoice)
+
+    with pytest.raises(Crash):
+        send("i-1")
+    assert store.records[KEY].lease_until == NOW + 15 * 60_000 + 1_000
+    clock.pass_ms(15 * 60_000 + 3_000)
+    assert decorated(clock, store)(lambda invoice: invoice)("i-1") == "i-1"
+
+
+def test_while_the_table_is_away_the_function_does_not_run(clock: TestClock, store: MemoryStore) -> None:
+    send = decorated(clock, FaultyStore(store, refuse("claim")))(lambda invoice: pytest.fail(f"ran for {invoice}"))
+    with pytest.raises(StoreUnavailable):
+        send("i-1")
+
+
+def test_a_result_that_could_not_be_recorded_is_not_returned_as_if_it_were(
+    clock: TestClock, store: MemoryStore
+) -> None:
+    send = decorated(clock, FaultyStore(store, refuse("complete")))(lambda invoice: invoice)
+    with pytest.raises(StoreUnavailable):
+        send("i-1")
+
+
+def test_a_call_that_was_overtaken_says_so(clock: TestClock, store: MemoryStore) -> None:
+    @decorated(clock, store)
+    def send(invoice: str) -> str:
+        store.records[KEY] = another(Status.SUCCEEDED, key=KEY)
+        return invoice
+
+    with pytest.raises(ClaimLost):
+        send("i-1")
+    assert store.records[KEY] == another(Status.SUCCEEDED, key=KEY)
+
+
+def test_an_error_that_could_not_be_recorded_is_still_the_functions_own(clock: TestClock, store: MemoryStore) -> None:
+    @decorated(clock, FaultyStore(store, refuse("fail")))
+    def send(invoice: str) -> None:
+        raise Final(invoice)
+
+    with pytest.raises(Final) as raised:
+        send("i-1")
+    assert raised.value.__notes__
+
+
+@pytest.mark.parametrize("kind", ["lambda", "object", "generator"])
+def test_what_has_not_run_yet_is_never_recorded_as_done(clock: TestClock, store: MemoryStore, kind: str) -> None:
+    async def later(invoice: str) -> str:
+        return invoice
+
+    def some(invoice: str) -> Any:
+        yield invoice
+
+    class Later:
+        async def __call__(self, invoice: str) -> str:
+            return invoice
+
+    function: Any = {"lambda": lambda invoice: later(str(invoice)), "object": Later(), "generator": some}[kind]
+    with pytest.raises(ConfigurationError):
+        decorated(clock, store)(function)("i-1")
+    assert all(record.status is not Status.SUCCEEDED for record in store.records.values())

@@ -1,0 +1,226 @@
+"""Which deliveries are the same event: ids, accounts, kinds of events, and the second looks at their content."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from idem import Consumer, Delivery, MemoryStore, Policy, Retention, WebhookSource, keys
+from idem.consumer import Work
+from idem.delivery import Arrival
+from idem.errors import MalformedDelivery, SignatureInvalid
+from idem.sources import schemes
+from idem.sources.places import Always, AnyOf, BodyHash, ContentHash, Field, Header, Joined, Place
+from idem.sources.signatures import Scheme
+from idem.sources.signing import as_event, sign
+from idem.sources.webhook import object_and_type, same_content
+from idem.testing import START_MS, ManualClock
+from tests.sources.senders import HUBSPOT, URL
+
+SECRET = "whsec_test"
+SNAPSHOT = {
+    "id": "evt_1",
+    "object": "event",
+    "type": "invoice.paid",
+    "data": {"object": {"id": "in_1"}},
+    "pending_webhooks": 1,
+}
+THIN = {
+    "id": "evt_test_65R",
+    "object": "v2.core.event",
+    "type": "v1.billing.meter.error_report_triggered",
+    "created": "2026-11-30T12:00:00.000Z",
+    "context": "acct_7",
+    "related_object": {"id": "mtr_1", "type": "billing.meter", "url": "/v1/billing/meters/mtr_1"},
+}
+
+
+def stripe(payload: Any, **source: Any) -> Delivery:
+    event = as_event(sign("stripe", json.dumps(payload).encode(), [SECRET], START_MS))
+    return delivery(WebhookSource(schemes.stripe(), lambda: [SECRET], **source).read(event, START_MS)[0])
+
+
+def delivery(arrival: Arrival) -> Delivery:
+    assert isinstance(arrival, Delivery), arrival
+    return arrival
+
+
+def test_a_connected_accounts_event_is_another_one() -> None:
+    rule = keys.event_id()
+    assert rule(stripe(SNAPSHOT)) == ("evt_1",)
+    assert rule(stripe(SNAPSHOT | {"account": "acct_1"})) == ("acct_1", "evt_1")
+    assert rule(stripe(SNAPSHOT | {"account": "acct_2"})) != rule(stripe(SNAPSHOT | {"account": "acct_1"}))
+
+
+def test_a_thin_event_is_an_event_and_known_as_thin() -> None:
+    found = stripe(THIN)
+    assert (found.event_id, found.scope) == ("evt_test_65R", "acct_7")
+    assert found.origin["objectId"] == "mtr_1"
+    assert schemes.is_thin(found.payload)
+    assert not schemes.is_thin(stripe(SNAPSHOT).payload)
+    assert not schemes.is_thin([])
+
+
+def test_an_endpoint_keeps_senders_apart_that_meet_in_one_operation() -> None:
+    one, two = stripe(SNAPSHOT, endpoint="eu"), stripe(SNAPSHOT | {"account": "acct_1"}, endpoint="us")
+    assert (one.scope, two.scope) == ("eu", "us/acct_1")
+
+
+def test_object_and_type_make_two_events_of_one_change_the_same() -> None:
+    first, second = stripe(SNAPSHOT), stripe(SNAPSHOT | {"id": "evt_2"})
+    assert object_and_type(first) == object_and_type(second) == ["in_1", "invoice.paid"]
+    assert object_and_type(stripe(SNAPSHOT | {"account": "acct_1"})) == ["acct_1", "in_1", "invoice.paid"]
+    with pytest.raises(MalformedDelivery, match="object"):
+        object_and_type(stripe(SNAPSHOT | {"data": {}}))
+
+
+def consumer(scheme: Scheme, secret: str, work: Work, **changes: Any) -> Consumer:
+    clock = ManualClock()
+    made = Consumer(
+        operation="webhooks.test",
+        source=WebhookSource(scheme, lambda: [secret]),
+        key=keys.event_id(),
+        work=work,
+        policy=Policy(retention=Retention.WEBHOOK),
+        store=MemoryStore(clock),
+        clock=clock,
+    )
+    return replace(made, **changes)
+
+
+def test_the_same_id_with_other_content_is_refused_and_what_may_differ_does_not_count() -> None:
+    done: list[Any] = []
+    receive = consumer(
+        schemes.stripe(), SECRET, lambda one, _claim: done.append(one.event_id), check=same_content(schemes.stripe())
+    )
+
+    def post(payload: Any) -> int:
+        status: int = receive(as_event(sign("stripe", json.dumps(payload).encode(), [SECRET], START_MS)))["statusCode"]
+        return status
+
+    assert post(SNAPSHOT) == 200
+    assert post(SNAPSHOT | {"pending_webhooks": 0}) == 200
+    assert post(SNAPSHOT | {"data": {"object": {"id": "in_2"}}}) == 422
+    assert done == ["evt_1"]
+
+
+def test_each_event_of_a_hubspot_batch_is_known_by_itself() -> None:
+    done: list[str | None] = []
+    receive = consumer(schemes.hubspot(URL), "s", lambda one, _claim: done.append(one.event_id))
+
+    def post(*events: Any) -> dict[str, Any]:
+        body = json.dumps(events).encode()
+        answer: dict[str, Any] = receive(as_event(sign("hubspot", body, ["s"], START_MS, url=URL)))
+        return answer
+
+    first, second = json.loads(HUBSPOT)
+    assert post(first)["statusCode"] == 200
+    assert post(first | {"attemptNumber": 1}, second, second | {"attemptNumber": 2})["statusCode"] == 200
+    assert done == ["62515/12345/123/1564113600000/1", "62515/12345/124/1564113600000/1"]
+    association = {name: value for name, value in first.items() if name != "objectId"} | {
+        "fromObjectId": 1,
+        "toObjectId": 2,
+    }
+    unheard_of = {"subscriptionType": "contact.privacyDeletion", "portalId": 62515, "vid": 9}
+    assert post(association, unheard_of, unheard_of | {"attemptNumber": 3})["statusCode"] == 200
+    assert len(done) == 4
+
+
+def test_one_failed_event_of_a_batch_has_the_whole_request_sent_again_and_only_it_runs_again() -> None:
+    done: list[str | None] = []
+
+    def work(one: Delivery, _claim: object) -> None:
+        done.append(one.event_id)
+        if one.payload["objectId"] == 124 and done.count(one.event_id) == 1:
+            raise ConnectionError
+
+    receive = consumer(schemes.hubspot(URL), "s", work)
+    event = as_event(sign("hubspot", HUBSPOT, ["s"], START_MS, url=URL))
+    first, second = receive(event), receive(event)
+    assert (first["statusCode"], second["statusCode"]) == (503, 200)
+    assert [one for one in done if one and "/123/" in one] == ["62515/12345/123/1564113600000/1"]
+
+
+@pytest.mark.parametrize("body", [b"[]", b"{}", b'{"portalId": 1}'])
+def test_a_hubspot_body_that_is_no_list_of_events_is_malformed(body: bytes) -> None:
+    with pytest.raises(MalformedDelivery):
+        schemes.hubspot(URL).events(sign("hubspot", body, ["s"], START_MS, url=URL), START_MS)
+
+
+def test_shopifys_event_id_is_shared_by_subscriptions_and_its_webhook_id_is_not() -> None:
+    one = sign(
+        "shopify", b'{"id": 1}', ["s"], START_MS, headers={"x-shopify-webhook-id": "w-1", "x-shopify-event-id": "e-1"}
+    )
+    two = sign(
+        "shopify", b'{"id": 1}', ["s"], START_MS, headers={"x-shopify-webhook-id": "w-2", "x-shopify-event-id": "e-1"}
+    )
+
+    def ids(scheme: Scheme) -> list[str]:
+        return [scheme.events(request, START_MS)[0].identity.event_id for request in (one, two)]
+
+    assert ids(schemes.shopify()) == ["w-1", "w-2"]
+    assert ids(schemes.shopify(by_event=True)) == ["e-1", "e-1"]
+    absent = sign("shopify", b'{"id": 1}', ["s"], START_MS, headers={"x-shopify-webhook-id": "w-3"})
+    assert schemes.shopify(by_event=True).events(absent, START_MS)[0].identity.event_id == "w-3"
+
+
+def test_linears_time_counts_only_where_it_is_signed() -> None:
+    sent = sign(
+        "linear", b'{"type": "Issue"}', ["s"], START_MS, headers={"linear-timestamp": str(START_MS + 3_600_000)}
+    )
+    scheme = schemes.linear()
+    scheme.events(sent, START_MS)
+    with pytest.raises(SignatureInvalid):
+        scheme.events(sent, START_MS + 3_600_000)
+    with pytest.raises(SignatureInvalid):
+        scheme.events(replace(sent, body=b'{"type": "Issue"}'), START_MS)
+
+
+def test_forms_are_events_too() -> None:
+    status = b"MessageSid=SM1&MessageStatus=sent&AccountSid=AC1"
+    twilio = schemes.twilio(URL)
+    sent = sign("twilio", status, ["s"], START_MS, url=URL)
+    (event,) = twilio.events(replace(sent, headers={"content-type": sent.headers["content-type"]}), START_MS)
+    assert (event.identity.event_id, event.identity.scope) == ("SM1/sent", "AC1")
+    command = sign("slack", b"command=%2Fdeploy&trigger_id=1.2&team_id=T1", ["s"], START_MS)
+    (event,) = schemes.slack().events(command, START_MS)
+    assert (event.identity.event_id, event.identity.event_type, event.identity.scope) == ("1.2", "/deploy", "T1")
+    part = sign(
+        "slack", b"payload=%7B%22trigger_id%22%3A%221.3%22%2C%22type%22%3A%22block_actions%22%7D", ["s"], START_MS
+    )
+    assert schemes.slack().events(part, START_MS)[0].identity.event_id == "1.3"
+
+
+PLACES: dict[str, tuple[Place, str | None]] = {
+    "first header": (Header("b", "A"), "1"),
+    "no header": (Header("c"), None),
+    "field": (Field("x.y"), "2"),
+    "first field": (Field("z", "x.y"), "2"),
+    "number": (Field("n", numbers=True), "7"),
+    "number as text only": (Field("n"), None),
+    "truth is no number": (Field("t", numbers=True), None),
+    "blank": (Field("blank"), None),
+    "joined": (Joined((Field("slash"), Field("x.y"))), "a%2Fb%25/2"),
+    "joined, one missing": (Joined((Field("slash"), Field("z"))), None),
+    "any of": (AnyOf((Field("z"), Header("a"))), "1"),
+    "always": (Always("event"), "event"),
+}
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_a_place_finds_text_or_nothing(name: str) -> None:
+    place, expected = PLACES[name]
+    request = replace(sign("stripe", b"{}", ["s"], START_MS), headers={"a": "1", "c": " "})
+    payload = {"x": {"y": "2"}, "n": 7, "t": True, "blank": " ", "slash": "a/b%"}
+    assert place.find(request, payload) == expected
+
+
+def test_hashes_are_of_the_bytes_or_of_the_content() -> None:
+    one, two = (sign("stripe", body, ["s"], START_MS) for body in (b'{"a": 1}', b'{"a":1}'))
+    assert BodyHash().find(one, None) != BodyHash().find(two, None)
+    content = ContentHash(without=("attempt",))
+    assert content.find(one, {"a": 1, "attempt": 1}) == content.find(two, {"attempt": 2, "a": 1.0})
+    assert content.find(one, {"a": 2}) != content.find(one, {"a": 1})

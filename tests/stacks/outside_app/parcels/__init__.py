@@ -1,0 +1,1 @@
+"""What the team ships to Lambda."""

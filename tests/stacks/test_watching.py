@@ -1,0 +1,133 @@
+"""What people look at: alarms, dashboard and saved queries, against the names that the handlers really write."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aws_cdk.assertions import Template
+
+from handlers import orders, payments
+from stacks.alarms import ENDINGS
+from stacks.dashboard import ABSORBED, LINE, LOST, QUERIES, STUCK, TIMES
+from tests.stacks.conftest import ROOT
+from tests.stacks.reading import resources
+
+DEPLOYED = ("dev", "prod")
+
+
+def written(name: str) -> set[str]:
+    """Every text in a file of handlers/."""
+    tree = ast.parse((ROOT / f"handlers/{name}.py").read_text())
+    return {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+
+
+TEXTS = written("observing") | written("measuring")
+
+
+@pytest.mark.parametrize("name", [*ABSORBED, *STUCK, *LOST, *TIMES])
+def test_every_metric_on_the_dashboard_is_one_that_the_handlers_emit(name: str) -> None:
+    assert name in TEXTS
+
+
+@pytest.mark.parametrize("name", ["operation", *(field.split(".")[0] for field in LINE if not field.startswith("@"))])
+def test_every_field_of_the_saved_queries_is_one_that_the_handlers_log(name: str) -> None:
+    assert name in TEXTS
+
+
+def test_every_outcome_that_a_saved_query_asks_for_exists() -> None:
+    asked = {
+        outcome
+        for conditions in QUERIES.values()
+        for condition in conditions
+        if condition.startswith("outcome")
+        for outcome in re.findall(r'"(\w+)"', condition)
+    }
+    assert asked
+    assert asked <= TEXTS
+
+
+def body(template: Template) -> str:
+    """The dashboard's body, with the references in it left out."""
+    (dashboard,) = resources(template, "AWS::CloudWatch::Dashboard").values()
+    parts = dashboard["DashboardBody"]["Fn::Join"][1]
+    return "".join(part if isinstance(part, str) else json.dumps(part).replace('"', "'") for part in parts)
+
+
+@pytest.mark.parametrize("stage", DEPLOYED)
+def test_the_dashboard_asks_its_three_questions_of_each_operation(
+    templates: Mapping[str, Template], stage: str
+) -> None:
+    widgets: list[dict[str, Any]] = json.loads(body(templates[stage]))["widgets"]
+    titles = [widget["properties"]["title"] for widget in widgets]
+    for operation in (orders.OPERATION, payments.OPERATION):
+        mine = [title.removeprefix(f"{operation}: ") for title in titles if title.startswith(f"{operation}: ")]
+        assert mine == [
+            "are duplicates being absorbed?",
+            "is anything stuck?",
+            "is anything lost?",
+            "how long it takes, p99 in ms",
+        ]
+
+
+@pytest.mark.parametrize("stage", DEPLOYED)
+def test_the_dashboard_reads_the_metrics_under_the_names_they_are_emitted_with(
+    templates: Mapping[str, Template], stage: str
+) -> None:
+    shown = body(templates[stage])
+    for service, operation in (("orders", orders.OPERATION), ("payments", payments.OPERATION)):
+        assert f'"Idem","Replays","operation","{operation}","service","{service}"' in shown
+
+
+@pytest.mark.parametrize("stage", DEPLOYED)
+def test_the_saved_queries_search_the_logs_of_every_function(templates: Mapping[str, Template], stage: str) -> None:
+    groups = {name for name in resources(templates[stage], "AWS::Logs::LogGroup") if "WorkerLogs" in name}
+    assert len(groups) == 2
+    queries = list(resources(templates[stage], "AWS::Logs::QueryDefinition").values())
+    assert {query["Name"] for query in queries} == {f"Idem-{stage}/{name}" for name in QUERIES}
+    for query in queries:
+        assert {group["Ref"] for group in query["LogGroupNames"]} == groups
+
+
+def test_the_local_stage_has_nothing_that_its_engine_refuses(templates: Mapping[str, Template]) -> None:
+    for kind in ("AWS::Logs::QueryDefinition", "AWS::CloudWatch::CompositeAlarm", "AWS::CloudWatch::Dashboard"):
+        templates["sandbox"].resource_count_is(kind, 0)
+    for alarm in resources(templates["sandbox"], "AWS::CloudWatch::Alarm").values():
+        assert "Metrics" not in alarm  # metric math
+
+
+def test_every_function_and_the_table_have_an_alarm_on_throttles(template: Template) -> None:
+    alarms = resources(template, "AWS::CloudWatch::Alarm").values()
+    throttled = [alarm for alarm in alarms if alarm["MetricName"] == "Throttles"]
+    assert len({alarm["Dimensions"][0]["Value"]["Ref"] for alarm in throttled}) == 2
+    assert [alarm for alarm in alarms if alarm["MetricName"] == "WriteThrottleEvents"]
+
+
+def test_every_alarm_says_what_to_do_and_is_quiet_without_data(template: Template) -> None:
+    for alarm in resources(template, "AWS::CloudWatch::Alarm").values():
+        assert len(alarm["AlarmDescription"]) > 20
+        assert alarm["TreatMissingData"] == "notBreaching"
+
+
+PAGE = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", [*ENDINGS, *ABSORBED[1:], *STUCK, "DeliveryTime"])
+def test_what_is_watched_is_explained_to_whoever_is_called(name: str) -> None:
+    assert f"`{name}`" in PAGE
+
+
+@pytest.mark.parametrize("module", sorted(set(re.findall(r"python -m ([a-z_.]+)", PAGE))))
+def test_every_program_that_the_page_names_is_there(module: str) -> None:
+    path = ROOT / Path(*module.split("."))
+    assert path.with_suffix(".py").exists() or (path / "__main__.py").exists()
+
+
+@pytest.mark.parametrize("name", sorted(set(re.findall(r"-c ([a-z]\w+)=", PAGE))))
+def test_every_context_value_that_the_page_names_is_read_by_the_app(name: str) -> None:
+    assert f'"{name}"' in (ROOT / "app.py").read_text(encoding="utf-8")
