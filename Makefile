@@ -41,6 +41,10 @@ sandbox: setup ## deploy to a local account and leave it running
 smoke: setup ## check a deployed stack with your AWS credentials: make smoke STACK=Idem-dev
 	@$(PY) -m sandbox.smoke $(or $(STACK),$(error say which stack: make smoke STACK=Idem-dev))
 
+.PHONY: console
+console: setup ## the same with a page in the browser: records, a race, redeliveries
+	@$(PY) -m sandbox.console
+
 ##@ Check
 
 .PHONY: test

@@ -49,20 +49,21 @@ def main() -> None:
     for number, part in enumerate(wanted, start=1):
         print(f"[{number}/{len(wanted)}] {part}", file=sys.stderr, flush=True)
         report.merge(_in_its_own_process(part))
-    found = report.to_json() | {"about": about() | {"seconds": round(time.monotonic() - started)}}
-    OUTPUT.parent.mkdir(exist_ok=True)
-    OUTPUT.write_text(json.dumps(found, indent=1) + "\n")
+        found = report.to_json() | {"about": about() | {"seconds": round(time.monotonic() - started)}}
+        OUTPUT.parent.mkdir(exist_ok=True)
+        OUTPUT.write_text(json.dumps(found, indent=1) + "\n")
     print(table(found))
     print(f"\nwritten to {OUTPUT.relative_to(ROOT)}; how quiet the machine was: figures.noise in it")
 
 
 def _in_its_own_process(part: str) -> dict[str, Any]:
-    """What a part found. Raises CalledProcessError if it failed; its own words are on the terminal then."""
+    """What a part found. Ends the run if it failed: its own words are on the terminal then."""
     python = ROOT / ".venv" / PARTS[part] / "bin" / "python"
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "part.json"
         command = [str(python), "-m", "benchmarks", "--part", part, str(file)]
-        subprocess.run(command, cwd=ROOT, check=True)  # noqa: S603 - this project's own interpreter and module
+        if subprocess.run(command, cwd=ROOT, check=False).returncode:  # noqa: S603 - our own interpreter and module
+            raise SystemExit(f"{part} failed: see above")
         found: dict[str, Any] = json.loads(file.read_text())
         return found
 

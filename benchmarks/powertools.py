@@ -33,6 +33,7 @@ class Powertools:
         self.client = client or network.attach(boto3.client("dynamodb", config=config))
         layer = DynamoDBPersistenceLayer(table_name=table, boto3_client=self.client)
         self._config = IdempotencyConfig(event_key_jmespath="orderId", expires_after_seconds=RETENTION_SECONDS)
+        self._config.register_lambda_context(Context())  # type: ignore[arg-type]  # the part of it that is asked for
         self._processor = BatchProcessor(event_type=EventType.SQS, raise_on_entire_batch_failure=False)
         decorate = idempotent_function(
             data_keyword_argument="order", persistence_store=layer, config=self._config, key_prefix="orders.fulfil"

@@ -50,6 +50,7 @@ def batch(contender: Contender, size: int, duplicates: float) -> Prepare:
 
     def prepare() -> Body:
         contender.network.reset()
+        contender.work = total
         run = f"{next(_RUNS)}-"
         known = range(round(size * duplicates))
         if known:

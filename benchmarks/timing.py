@@ -40,15 +40,21 @@ class Spread:
 
 Samples = dict[str, list[Sample]]
 
+ROUNDS_MIN = 5  # however slow the machine is
+SECONDS_MAX = 4.0  # for one comparison that has its least rounds: all of them together stay within minutes
+
 
 def compare(contenders: Mapping[str, Prepare], *, rounds: int, units: int) -> Samples:
     """Measure each contender once in each round. `Prepare` sets up, unmeasured, what does `units` units of work.
 
-    The round before the first is not kept: it fills what a warm process has filled.
+    The round before the first is not kept: it fills what a warm process has filled. On a slow machine there are fewer rounds.
     """
     names = list(contenders)
     samples: Samples = {name: [] for name in names}
+    started = time.monotonic()
     for round_ in range(-1, rounds):
+        if round_ >= ROUNDS_MIN and time.monotonic() - started > SECONDS_MAX:
+            break
         turn = round_ % len(names)
         for name in names[turn:] + names[:turn]:
             sample = measure(contenders[name](), units)

@@ -61,21 +61,20 @@ class Pairs:
 
     def read(self, header: str) -> tuple[str, Given]:
         check_length(header)
-        stamps: list[str] = []
+        stamp, stamps, count = "", 0, 0
         given: Given = {}
-        count = 0
         for pair in header.split(self.separator):
             name, _, value = pair.strip().partition("=")
             if name == self.stamp:
-                stamps.append(value)
+                stamp, stamps = value, stamps + 1
             elif value and name in self.labels:
                 given.setdefault(name, []).append(value)
                 count += 1
-        if len(stamps) != 1 or not 1 <= count <= SIGNATURES_MAX:
+        if stamps != 1 or not 1 <= count <= SIGNATURES_MAX:
             raise SignatureInvalid(
                 f"the signature header needs one {self.stamp}= and from 1 to {SIGNATURES_MAX} of {', '.join(self.labels)}="
             )
-        return stamps[0], given
+        return stamp, given
 
     def write(self, stamp: str, signatures: Sequence[Signature]) -> str:
         return self.separator.join(f"{name}={value}" for name, value in [(self.stamp, stamp), *signatures])

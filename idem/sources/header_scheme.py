@@ -90,6 +90,7 @@ class HeaderScheme:
     _contents: Contents = field(init=False, repr=False, compare=False)
     _header: Header = field(init=False, repr=False, compare=False)
     _tolerance_ms: float = field(init=False, repr=False, compare=False)
+    _unit: Unit = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_header", self.header if isinstance(self.header, Header) else Header(self.header))
@@ -97,6 +98,7 @@ class HeaderScheme:
         object.__setattr__(self, "_contents", self._compiled() if isinstance(self.signed, str) else self.signed)
         tolerance_ms = math.inf if self.tolerance is None else self.tolerance.total_seconds() * 1000
         object.__setattr__(self, "_tolerance_ms", tolerance_ms)
+        object.__setattr__(self, "_unit", self.stamp.unit if self.stamp else self.unit)
         if tolerance_ms < 0:
             raise ConfigurationError(f"{self.provider}: the tolerance is below zero; None switches the check off")
         if not self.proofs:
@@ -109,8 +111,7 @@ class HeaderScheme:
             stamp = _required(self.stamp.header, request)
             check_length(stamp)
         if stamp is not None:
-            unit = self.stamp.unit if self.stamp else self.unit
-            check_time(unit.read_ms(stamp), now_ms, self._tolerance_ms)
+            check_time(self._unit.read_ms(stamp), now_ms, self._tolerance_ms)
         contents, known, matched = self._contents(request, self.url or "", stamp or ""), usable(secrets), False
         for label, proof in self.proofs.items():
             if label in signatures:
@@ -147,8 +148,7 @@ class HeaderScheme:
 
     def sign(self, request: HttpRequest, secrets: Sequence[str], now_ms: int) -> HttpRequest:
         """The request as the provider would send it now, signed with every secret."""
-        unit = self.stamp.unit if self.stamp else self.unit
-        stamp = unit.write(now_ms)
+        stamp = self._unit.write(now_ms)
         headers = dict(request.headers)
         if self.stamp is not None:
             headers[self.stamp.header.names[0]] = stamp

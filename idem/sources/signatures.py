@@ -141,7 +141,7 @@ def check_time(stamp_ms: int, now_ms: int, tolerance_ms: float) -> None:
 
 def usable(secrets: Sequence[str]) -> list[str]:
     """The secrets that are not blank: anybody can sign with an empty one."""
-    return [secret for secret in secrets if secret.strip()]
+    return [secret for secret in secrets if secret and not secret.isspace()]
 
 
 def unusable(position: int, form: str) -> SecretsUnavailable:

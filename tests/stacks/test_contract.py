@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from handlers.observing import Observer
 from handlers.wiring import OrdersSettings, PaymentsSettings, Settings
 from idem import Delivery, Ending, Key, Record, Retry, Status, Unavailable
 from idem.errors import ClaimLost, ConfigurationError, StoreUnavailable, UnsettledWork
+from stacks import queue_limits, webhook_receiver
 from tests.stacks.conftest import STAGES
 from tests.stacks.linting import lint_errors
 from tests.stacks.reading import environment, resources
@@ -49,6 +51,15 @@ def test_each_handler_finds_its_settings_in_the_deployed_environment_and_needs_a
         others = {other: value for other, value in variables.items() if other != name}
         with pytest.raises(ConfigurationError, match=name):
             settings.from_environment(others)
+
+
+def test_the_constructs_check_the_lives_that_the_policies_give() -> None:
+    """A construct cannot see a policy: it is told by `records_kept`, whose defaults are these."""
+    for policy, kept in (
+        (orders.POLICY, queue_limits.RECORDS_KEPT_SECONDS),
+        (payments.POLICY, webhook_receiver.RECORDS_KEPT_SECONDS),
+    ):
+        assert policy.retention == timedelta(seconds=kept)
 
 
 def forget_metrics() -> None:

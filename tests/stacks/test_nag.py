@@ -56,8 +56,8 @@ def theirs(app: cdk.App) -> cdk.Stack:
 
 def with_inline_code(stage: Stage) -> Stage:
     """The stage with the one handler name that inline code can have."""
-    names = ("orders_handler", "payments_handler", "receiver_handler", "credits_handler")
-    return replace(stage, **dict.fromkeys(names, "index.handler"))
+    name = "index.handler"
+    return replace(stage, orders_handler=name, payments_handler=name, receiver_handler=name, credits_handler=name)
 
 
 CODE = lambda_.Code.from_inline("handler = print")
