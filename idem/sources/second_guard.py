@@ -7,7 +7,7 @@ Whoever captured one of their requests can send it again under a new id. The con
 
 The price is one more record and two more requests for each new event, and that two events with equal bodies are one. Take it
 where a body always differs, because it holds a time or an id of its own. List `StoredFailure` among the consumer's permanent
-errors: it is how a content that failed for good before answers.
+errors: it is how a content that failed for good before answers. Where grants name operations, name the second one as well.
 
 The first claim is on the consumer's key, the second inside it. A crash leaves both to their leases; the provider's next try takes
 over both. What the second one answers is what the work returned the first time, so the replay under a new id gets that.

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from idem import Consumer, MemoryStore, Policy, ResultId, keys
-from idem.errors import MalformedDelivery, MissingKeyPart
-from idem.sources.idempotency_key import HttpResult, IdempotencyKeySource, caller_at, read_key, same_request
+from idem.sources.idempotency_key import HttpResult, IdempotencyKeySource, caller_at, same_request
 from idem.testing import Crash, FaultyStore, LambdaContext, ManualClock, crash_before, refuse
 
 KEY = "8e03978e-40d5-43e8-bc93-6894a57f9324"
@@ -213,27 +209,6 @@ def test_a_missing_or_unreadable_key_claims_nothing(key: str | None) -> None:
     assert api.store.records == {}
 
 
-@pytest.mark.parametrize(
-    ("header", "key"),
-    [
-        (KEY, KEY),
-        (f'"{KEY}"', KEY),
-        (f" {KEY} ", KEY),
-        ('"a b"', "a b"),
-        (r'"a\"\\b"', 'a"\\b'),
-        ("x" * 255, "x" * 255),
-    ],
-)
-def test_bare_and_quoted_keys_are_one_key(header: str, key: str) -> None:
-    assert read_key(header) == key
-
-
-@given(st.text(max_size=300))
-def test_any_header_is_a_key_or_refused(header: str) -> None:
-    with suppress(MissingKeyPart, MalformedDelivery):
-        assert 1 <= len(read_key(header)) <= 255
-
-
 def test_a_body_that_is_not_json_is_malformed() -> None:
     api = Api()
     assert api(post() | {"body": "{"})["statusCode"] == 400
@@ -263,22 +238,6 @@ def test_a_key_is_new_again_after_its_time() -> None:
     api(post())
     api.clock.advance(timedelta(hours=25))
     assert not replayed(api(post({"amount": 9})))
-
-
-@pytest.mark.parametrize(
-    ("context", "steps"),
-    [
-        ({"authorizer": {"iam": {"userArn": "arn:aws:iam::1:user/ada"}}}, ("authorizer", "iam", "userArn")),
-        ({"authorizer": {"claims": {"sub": "ada"}}}, ("authorizer", "claims", "sub")),
-        ({"authorizer": {"principalId": "ada"}}, ("authorizer", "principalId")),
-    ],
-)
-def test_callers_are_found_where_each_front_door_puts_them(context: dict[str, Any], steps: tuple[str, ...]) -> None:
-    source = IdempotencyKeySource(caller=caller_at(*steps))
-    event = post(requestContext={"http": {"method": "POST"}} | context)
-    assert "ada" in str(getattr(source.read(event, 0)[0], "scope", None))
-    nobody = post(requestContext={"http": {"method": "POST"}, "authorizer": None})
-    assert type(getattr(source.read(nobody, 0)[0], "error", None)).__name__ == "UnknownCaller"
 
 
 def test_a_load_balancer_gets_lists_of_headers() -> None:
