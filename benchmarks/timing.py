@@ -52,6 +52,8 @@ def compare(contenders: Mapping[str, Prepare], *, rounds: int, units: int) -> Sa
     names = list(contenders)
     samples: Samples = {name: [] for name in names}
     started = time.monotonic()
+    gc.collect()
+    gc.freeze()  # the collector sees what the contenders make, not what this harness holds
     for round_ in range(-1, rounds):
         if round_ >= ROUNDS_MIN and time.monotonic() - started > SECONDS_MAX:
             break
@@ -60,19 +62,15 @@ def compare(contenders: Mapping[str, Prepare], *, rounds: int, units: int) -> Sa
             sample = measure(contenders[name](), units)
             if round_ >= 0:
                 samples[name].append(sample)
+    gc.unfreeze()
     return samples
 
 
 def measure(body: Body, units: int) -> Sample:
-    """Run `body`, which does `units` units of work, with an empty garbage collector."""
-    gc.collect()
-    gc.freeze()
-    try:
-        cpu, wall = time.process_time(), time.perf_counter()
-        body()
-        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    finally:
-        gc.unfreeze()
+    """Run `body`, which does `units` units of work."""
+    cpu, wall = time.process_time(), time.perf_counter()
+    body()
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     return Sample(wall / units, cpu / units)
 
 

@@ -71,6 +71,8 @@ class Consumer:
     record_within: timedelta = RECORD_WITHIN
     clock: Clock = field(default_factory=SystemClock)
     token: Callable[[], str] = new_token
+    _flow: Flow = field(init=False, repr=False, compare=False)
+    _is_async: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_operation(self.operation)
@@ -78,6 +80,16 @@ class Consumer:
             raise ConfigurationError(f"{self.operation}: give either work or plan, and not both")
         if self.concurrency < 1:
             raise ConfigurationError(f"{self.operation}: concurrency is {self.concurrency}, it must be at least 1")
+        flow = Flow(
+            operation=self.operation,
+            store=self.store,
+            policy=self.policy,
+            clock=self.clock,
+            token=self.token,
+            reserve=self.reserve,
+        )
+        object.__setattr__(self, "_flow", flow)  # made once, because every message would wait for it
+        object.__setattr__(self, "_is_async", inspect.iscoroutinefunction(self.work or self.plan))
 
     def __call__(self, event: Any, context: Any = None) -> Any:
         """Lambda's entry. Raises WrongEvent for an event that is not this source's."""
@@ -87,16 +99,15 @@ class Consumer:
 
     def _run_all(self, arrivals: Sequence[Arrival], ends_at: int | None) -> list[Ending]:
         """One ending for each arrival, in order."""
-        flow = self._flow()
-        tasks = self._tasks(flow, arrivals, ends_at)
+        tasks = self._tasks(arrivals, ends_at)
         batch = Batch(
-            flow,
+            self._flow,
             plans=self.plan is not None,
             ends_at=ends_at,
             reserve=self.reserve,
             record_within=self.record_within,
         )
-        if self._is_async():
+        if self._is_async:
             import asyncio  # noqa: PLC0415 - importing it takes longer than most consumers' whole start
 
             asyncio.run(batch.work_async(tasks, self._await, self.concurrency))
@@ -107,7 +118,7 @@ class Consumer:
             self._tell(ending)
         return endings
 
-    def _tasks(self, flow: Flow, arrivals: Sequence[Arrival], ends_at: int | None) -> list[Task]:
+    def _tasks(self, arrivals: Sequence[Arrival], ends_at: int | None) -> list[Task]:
         """A task for each arrival: with a request for its key, a twin in the same batch, or the outcome of bad input."""
         first: dict[tuple[Key, str | None], Task] = {}
         starts_now = self.policy.attempts_max is None or len(arrivals) == 1
@@ -127,7 +138,7 @@ class Consumer:
                 continue
             task.twin = first.get((task.key, checked))
             first.setdefault((task.key, checked), task)
-            task.wanted = flow.request(
+            task.wanted = self._flow.request(
                 task.key, ends_at=ends_at, request_hash=checked, origin=arrival.origin, starts_now=starts_now
             )
         return tasks
@@ -173,19 +184,6 @@ class Consumer:
 
     def _request_hash(self, delivery: Delivery) -> str | None:
         return request_hash(_ask("check", self.check, delivery)) if self.check else None
-
-    def _is_async(self) -> bool:
-        return inspect.iscoroutinefunction(self.work or self.plan)
-
-    def _flow(self) -> Flow:
-        return Flow(
-            operation=self.operation,
-            store=self.store,
-            policy=self.policy,
-            clock=self.clock,
-            token=self.token,
-            reserve=self.reserve,
-        )
 
     def _ends_at(self, context: Any) -> int | None:
         """When this invocation ends, in epoch ms; None without a Lambda context."""

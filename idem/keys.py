@@ -31,6 +31,8 @@ from idem.delivery import Delivery
 from idem.errors import ConfigurationError, MissingKeyPart
 from idem.record import Key
 
+MAPPINGS, SEQUENCES = (dict, Mapping), (tuple, list, Sequence)  # what comes most is told from its type alone, at once
+
 KeyRule = Callable[[Delivery], Sequence[str]]
 Path = str | tuple[str, ...]
 
@@ -57,7 +59,7 @@ def make_key(operation: str, parts: Sequence[str]) -> Key:
     or not printable is replaced by a tagged SHA-256 of the same text.
     """
     given: Any = [parts] if isinstance(parts, str) else parts  # the user's rule may return anything
-    usable = isinstance(given, Sequence) and given and all(isinstance(part, str) and part.strip() for part in given)
+    usable = isinstance(given, SEQUENCES) and given and all([isinstance(part, str) and part.strip() for part in given])
     if not usable:
         raise MissingKeyPart(f"the key of {operation} has an empty part, or one that is not text: {parts!r}")
     identity = "#".join(normalize("NFC", part).replace("%", "%25").replace("#", "%23") for part in given)
@@ -102,7 +104,8 @@ def fields(*paths: Path) -> KeyRule:
     """Several fields of the payload, all of them required."""
     if not paths:
         raise ConfigurationError("fields() needs at least one field name")
-    return lambda delivery: tuple(_part(f"field {_name(path)!r}", look_up(delivery.payload, path)) for path in paths)
+    named = [(path, f"field {_name(path)!r}") for path in paths]
+    return lambda delivery: tuple([_part(name, look_up(delivery.payload, path)) for path, name in named])
 
 
 def intent(template: str) -> KeyRule:
@@ -150,7 +153,7 @@ def look_up(payload: object, path: Path) -> object:
     """What `path` leads to in the payload, None if it leads nowhere."""
     found = payload
     for step in path.split(".") if isinstance(path, str) else path:
-        if isinstance(found, Mapping):
+        if isinstance(found, MAPPINGS):
             found = found.get(step)
         elif isinstance(found, list | tuple) and step.isdecimal() and step.isascii() and int(step) < len(found):
             found = found[int(step)]
@@ -171,9 +174,9 @@ def _present(what: str, value: object) -> object:
 
 def _part(what: str, value: object) -> str:
     """The text of one part. 7, 7.0 and "7" are one identity; an object or list is refused."""
-    _present(what, value)
     if isinstance(value, str) and value.strip():
         return str(value)
+    _present(what, value)
     if isinstance(value, bool | int | float | Decimal):
         return canonical(value).decode("ascii")
     if isinstance(value, UUID):

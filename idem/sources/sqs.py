@@ -71,11 +71,11 @@ class SqsSource:
 
     def read(self, event: Any, now_ms: int) -> list[Arrival]:  # noqa: ARG002 - a queue's messages do not age by our clock
         """The messages of a batch. Raises WrongEvent; what is wrong with one message stays with it."""
-        records = event.get("Records") if isinstance(event, Mapping) else None
+        records = event.get("Records") if isinstance(event, MAPPINGS) else None
         if not isinstance(records, list):
             raise WrongEvent("this is not an SQS event: it has no list of Records; is the function wired to a queue?")
         for record in records:
-            source = record.get("eventSource") if isinstance(record, Mapping) else None
+            source = record.get("eventSource") if isinstance(record, MAPPINGS) else None
             if source != "aws:sqs":
                 raise WrongEvent(f"this is not an SQS event: a record's eventSource is {source!r}, not 'aws:sqs'")
         return [self._arrival(record) for record in records]
@@ -176,7 +176,7 @@ def _bounded(seconds: int) -> int:
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
+    return value if isinstance(value, MAPPINGS) else {}
 
 
 def _text(value: Any) -> str | None:

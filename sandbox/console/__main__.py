@@ -17,7 +17,7 @@ from typing import Any
 
 import uvicorn
 
-from idem.operators.answers import OperatorError, explain
+from idem.operators.answers import Exit, OperatorError, explain
 from idem.operators.connection import Connection
 from sandbox.access import Access
 from sandbox.account import AccountError, LocalAccount
@@ -42,6 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = _options().parse_args(arguments)
     try:
         with _console(options) as console:
+            _ = console.connection.dynamodb  # a profile or a region that is missing is said here, not in the page
             return _serve(console, options.port)
     except (AccountError, DeployError, OSError) as error:
         print(f"The console could not be started: {error}", file=sys.stderr)
@@ -111,9 +112,9 @@ def _serve(console: Console, port: int) -> int:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((HOST, port))
-        except OSError as error:
-            message = f"Port {port} is taken: {error.strerror}."
-            raise OperatorError(message, "Choose another one: --port 0 takes any.") from error
+        except (OSError, OverflowError) as error:
+            message = f"Port {port} cannot be used: {error}."
+            raise OperatorError(message, "Choose another one: --port 0 takes any free one.", Exit.USAGE) from error
         port = listener.getsockname()[1]
         # With another server behind the same name a page of this one could be mistaken, so names and port are exact.
         app = console.app(hosts=[f"{HOST}:{port}", f"localhost:{port}"])
