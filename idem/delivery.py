@@ -9,6 +9,9 @@ from typing import Any, Protocol
 from idem.errors import IdemError
 from idem.record import Key
 
+# For isinstance(): what comes most often stands first, because it is told by its type alone.
+MAPPINGS, SEQUENCES = (dict, Mapping), (tuple, list, Sequence)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivery:

@@ -44,6 +44,7 @@ from idem.writes import Commit, Write
 MESSAGE_CHARS_MAX = 500  # of a stored error: enough to recognise it, small enough for a refused claim
 ORIGIN_CHARS_MAX = 256  # of each value in a record's origin: ids are shorter, and a sender may send anything
 ANSWER_MS = 200  # the store stops repeating a request so long before the invocation's end, to leave time for the answer
+PLAIN = (dict, list, str, int, float, bool, type(None))  # results that are no work that has not run, told at once
 WAIT_BASE_MS = 50  # the first pause while waiting for an attempt in flight
 WAIT_CAP_MS = 1_000
 
@@ -132,7 +133,7 @@ class Flow:
 
         A coroutine or generator is work that has not run: recording it as done would lose it, so it is a failure.
         """
-        if inspect.isawaitable(value) or inspect.isgenerator(value):
+        if not isinstance(value, PLAIN) and (inspect.isawaitable(value) or inspect.isgenerator(value)):
             return self.raised(claim, _never_run(self.operation, value))
         commit = value if isinstance(value, Commit) else None
         try:

@@ -27,11 +27,9 @@ from unicodedata import normalize
 from uuid import UUID
 
 from idem.canonical import canonical, combined, digest
-from idem.delivery import Delivery
+from idem.delivery import MAPPINGS, SEQUENCES, Delivery
 from idem.errors import ConfigurationError, MissingKeyPart
 from idem.record import Key
-
-MAPPINGS, SEQUENCES = (dict, Mapping), (tuple, list, Sequence)  # what comes most is told from its type alone, at once
 
 KeyRule = Callable[[Delivery], Sequence[str]]
 Path = str | tuple[str, ...]
@@ -59,7 +57,7 @@ def make_key(operation: str, parts: Sequence[str]) -> Key:
     or not printable is replaced by a tagged SHA-256 of the same text.
     """
     given: Any = [parts] if isinstance(parts, str) else parts  # the user's rule may return anything
-    usable = isinstance(given, SEQUENCES) and given and all([isinstance(part, str) and part.strip() for part in given])
+    usable = isinstance(given, SEQUENCES) and given and all(isinstance(part, str) and part.strip() for part in given)
     if not usable:
         raise MissingKeyPart(f"the key of {operation} has an empty part, or one that is not text: {parts!r}")
     identity = "#".join(normalize("NFC", part).replace("%", "%25").replace("#", "%23") for part in given)

@@ -206,14 +206,13 @@ def decide(found: Record, wanted: Request, now_ms: int) -> Answer | TakeOver:
         return TakeOver(found, first_claim(wanted, now_ms))
     if differs(found.request_hash, wanted.request_hash):
         return Mismatch(found)
-    successor = TakeOver(found, _claim(wanted, now_ms, attempt=found.attempt + 1, starts=found.starts))
     starts_left = wanted.attempts_max is None or found.starts < wanted.attempts_max
     match found.status:
         case Status.SUCCEEDED:
             return Finished(found)
         case Status.FAILED:
             reclaimable = found.failure is not None and found.failure.reclaimable
-            return successor if reclaimable and starts_left else Failed(found)
+            return _successor(found, wanted, now_ms) if reclaimable and starts_left else Failed(found)
         case Status.IN_PROGRESS:
             until = (found.lease_until or 0) + wanted.skew_margin_ms
             if now_ms < until:
@@ -222,9 +221,13 @@ def decide(found: Record, wanted: Request, now_ms: int) -> Answer | TakeOver:
                 return Unsettled(
                     found, "its lease lapsed before an outcome was recorded, and the policy holds such work"
                 )
-            return (
-                successor if starts_left else Unsettled(found, f"it was started {found.starts} times and never ended")
-            )
+            if not starts_left:
+                return Unsettled(found, f"it was started {found.starts} times and never ended")
+            return _successor(found, wanted, now_ms)
+
+
+def _successor(found: Record, wanted: Request, now_ms: int) -> TakeOver:
+    return TakeOver(found, _claim(wanted, now_ms, attempt=found.attempt + 1, starts=found.starts))
 
 
 def is_expired(found: Record, now_ms: int, skew_margin_ms: int) -> bool:

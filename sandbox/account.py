@@ -26,6 +26,10 @@ __all__ = ["ACCOUNT_ID", "REGION", "ROOT", "AccountError", "LocalAccount", "Resp
 START_SECONDS = 30.0
 """How long the engine may take to answer. It needs 1 to 2 s; a first start on a busy machine compiles for longer."""
 
+MEMORY = "/dev/shm"  # noqa: S108 - the folder in it is made by mkdtemp
+MEMORY_BYTES_MIN = 4 * 1024**3
+"""Twenty workers and what they store need a tenth of this."""
+
 START_ATTEMPTS = 3
 """A free port can be taken between asking for it and using it; another port is tried this often."""
 
@@ -100,7 +104,7 @@ class LocalAccount(Access):
         if self._process is not None:
             self._process.stop()
         if self._folder is None or not self._folder.exists():
-            self._folder = Path(tempfile.mkdtemp(prefix="idem-account-"))
+            self._folder = Path(tempfile.mkdtemp(prefix="idem-account-", dir=_roomy_memory()))
         self.port = _free_port()
         script = str(Path(__file__).with_name("engine.py"))
         self._process = ProcessGroup(
@@ -128,6 +132,14 @@ class LocalAccount(Access):
         if self._sigterm_taken and threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             self._sigterm_taken = False
+
+
+def _roomy_memory() -> str | None:
+    """Return a folder in memory, if there is one with room: every Lambda worker unpacks its asset, which a disk is slow at."""
+    try:
+        return MEMORY if shutil.disk_usage(MEMORY).free > MEMORY_BYTES_MIN else None
+    except OSError:
+        return None
 
 
 def _exit_on_sigterm(number: int, _frame: FrameType | None) -> None:

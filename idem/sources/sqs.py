@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Any
 
 from idem.clock import Clock, SystemClock, backoff_ms
-from idem.delivery import Arrival, Busy, Delivery, Done, Ending, NotStarted, Rejected, Retry, Unreadable
+from idem.delivery import MAPPINGS, Arrival, Busy, Delivery, Done, Ending, NotStarted, Rejected, Retry, Unreadable
 from idem.errors import ConfigurationError, MalformedDelivery, UnreportableRecord, WrongEvent
 from idem.sources.content import parse_json
 from idem.sources.dead_letters import DeadLetters
