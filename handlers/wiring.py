@@ -7,6 +7,7 @@ because every cold start would wait for it.
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from botocore.config import Config
 from botocore.session import Session, get_session
 
+from handlers import COLLECTOR, ON_LAMBDA
 from handlers.measuring import MeasuredStore
 from handlers.observing import observer
 from idem import Consumer, DynamoStore
@@ -148,6 +150,8 @@ def lambda_handler(build: Callable[[], Consumer | Forwarder]) -> Callable[[Any, 
 
     if _is_entry(build):
         built()
+        gc.freeze()  # what was made until now stays, so no collection during an invocation looks at it
+        gc.set_threshold(*COLLECTOR)
 
     def handler(event: Any, context: Any) -> Any:
         consumer = built()
@@ -160,4 +164,4 @@ def lambda_handler(build: Callable[[], Consumer | Forwarder]) -> Callable[[Any, 
 def _is_entry(build: Callable[[], object]) -> bool:
     """Whether this process is a Lambda environment, and its function is in the module of `build`, not one that imports it."""
     module = os.environ.get("_HANDLER", "").rpartition(".")[0].replace("/", ".")
-    return "AWS_LAMBDA_RUNTIME_API" in os.environ and module in {"", build.__module__}
+    return ON_LAMBDA and module in {"", build.__module__}

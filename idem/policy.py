@@ -33,14 +33,14 @@ class Kind(Enum):
 
     TRANSIENT = "transient"  # stored as reclaimable: the next delivery tries again
     PERMANENT = "permanent"  # stored: every later delivery gets the same error, and the work does not run
-    FORGET = "forget"  # not stored: the key is as if it had never been claimed
+    FORGET = "forget"  # not stored: the key is as if it had never been claimed, and attempts count from 1 again
 
 
 class Lapsed(Enum):
     """What to do with an attempt whose lease lapsed before it recorded an outcome."""
 
     TAKE_OVER = "take_over"  # run the work again
-    HOLD = "hold"  # a person decides: for effects that must not be made twice and cannot be looked up
+    HOLD = "hold"  # a person decides, before the record expires: for effects that must not be made twice and cannot be looked up
 
 
 Errors = tuple[type[Exception], ...]
