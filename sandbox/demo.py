@@ -21,7 +21,7 @@ from sandbox.observed import NotSeenError, Observed, wait_for
 from sandbox.senders import Producer, Stripe
 from sandbox.stories import QUEUE_STORIES, SETTLE_SECONDS, WEBHOOK_STORIES, Story, World
 
-WIDTH_MIN = 92  # the table's own width; a pipe has none
+WIDTH_MIN = 100  # the table's own width; a pipe has none
 
 
 class Progress:
