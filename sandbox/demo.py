@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from sandbox.account import AccountError, LocalAccount
-from sandbox.deploy import DeployError, Outputs, deploy
+from sandbox.deploy import DeployError, deploy
 from sandbox.observed import NotSeenError, Observed, wait_for
 from sandbox.senders import Producer, Stripe
 from sandbox.stories import QUEUE_STORIES, SETTLE_SECONDS, WEBHOOK_STORIES, Story, World
@@ -60,9 +60,10 @@ def main() -> int:
                 outputs = deploy(account, report=progress.say)
             observed = Observed(account, outputs)
             with progress.step("deliveries"):
-                stories = _deliver(account, outputs, observed, progress.say)
+                world = World(Producer(account, outputs), Stripe(account, outputs), observed, progress.say)
+                late = _deliver(world)
                 waiting = _wait_until_empty(observed)
-            faults = _report(console, stories, observed)
+            faults = late + _report(console, sorted(world.stories, key=lambda story: story.subject), observed)
             if waiting:
                 faults.append(f"{waiting} messages are still in the queue")
     except (AccountError, DeployError, NotSeenError) as error:
@@ -88,13 +89,24 @@ def local_account(progress: Progress) -> Iterator[LocalAccount]:
             account.stop()
 
 
-def _deliver(account: LocalAccount, outputs: Outputs, observed: Observed, say: Callable[[str], None]) -> list[Story]:
-    """Play every story: the queue's beside each other, the webhooks in order."""
-    world = World(Producer(account, outputs), Stripe(account, outputs), observed, say)
+def _deliver(world: World) -> list[str]:
+    """Play every story: the queue's beside each other, the webhooks in order. What did not happen in its time."""
+    late: list[str] = []
+
+    def told(play: Callable[[World], None]) -> None:
+        try:
+            play(world)
+        except NotSeenError as error:
+            world.say(f"{error}")
+            late.append(str(error))
+
     with ThreadPoolExecutor(len(QUEUE_STORIES)) as pool:
-        queued = [pool.submit(play, world) for play in QUEUE_STORIES]
-        posted = [play(world) for play in WEBHOOK_STORIES]
-        return [story.result() for story in queued] + posted
+        queued = [pool.submit(told, play) for play in QUEUE_STORIES]
+        for play in WEBHOOK_STORIES:
+            told(play)
+        for story in queued:
+            story.result()
+    return late
 
 
 def _wait_until_empty(observed: Observed) -> int:

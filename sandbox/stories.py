@@ -64,6 +64,12 @@ class World:
         self.stripe = stripe
         self.observed = observed
         self.say = say
+        self.stories: list[Story] = []
+
+    def begin(self, story: Story) -> Story:
+        """Take note of a story, so that it is accounted for however it goes on."""
+        self.stories.append(story)
+        return story
 
     def wait_done(self, story: Story) -> Record:
         """Wait until the story's record is succeeded."""
@@ -89,30 +95,33 @@ class World:
             time.sleep(RETRY_SECONDS)
 
 
-def crashed_order(world: World) -> Story:
+def crashed_order(world: World) -> None:
     """The same SQS message redelivered after a handler died half-way."""
-    story = Story(
-        title="handler died half-way",
-        subject="ORDER#1001",
-        key=order_key("1001"),
-        effects=1,
-        status=Status.SUCCEEDED,
+    story = world.begin(
+        Story(
+            title="handler died half-way",
+            subject="ORDER#1001",
+            key=order_key("1001"),
+            effects=1,
+            status=Status.SUCCEEDED,
+        )
     )
     story.messages.append(world.producer.send(order("1001", sandbox={"die": "before-effect"})))
     world.say("order 1001 sent; its handler dies half-way, the queue gives the message back after 18 s")
     record = world.wait_done(story)
     world.say(f"order 1001 done by attempt {record.attempt}, which took over the dead attempt's claim")
-    return story
 
 
-def repeated_order(world: World) -> Story:
+def repeated_order(world: World) -> None:
     """The same order sent twice by its producer, under two message ids."""
-    story = Story(
-        title="sent twice, two message ids",
-        subject="ORDER#1002",
-        key=order_key("1002"),
-        effects=1,
-        status=Status.SUCCEEDED,
+    story = world.begin(
+        Story(
+            title="sent twice, two message ids",
+            subject="ORDER#1002",
+            key=order_key("1002"),
+            effects=1,
+            status=Status.SUCCEEDED,
+        )
     )
     for _ in range(2):
         story.messages.append(world.producer.send(order("1002")))
@@ -122,18 +131,19 @@ def repeated_order(world: World) -> Story:
         "order 1002: both deliveries", lambda: story.deliveries(world.observed.arrivals()) > 1, seconds=SETTLE_SECONDS
     )
     world.say("order 1002: the second message was acknowledged and did nothing")
-    return story
 
 
-def poison_order(world: World) -> Story:
+def poison_order(world: World) -> None:
     """A message that can never be worked on ends in the dead-letter queue; its work runs once, not five times."""
-    story = Story(
-        title="poison: to the DLQ",
-        subject="ORDER#1003",
-        key=order_key("1003"),
-        effects=0,
-        status=Status.FAILED,
-        dead=True,
+    story = world.begin(
+        Story(
+            title="poison: to the DLQ",
+            subject="ORDER#1003",
+            key=order_key("1003"),
+            effects=0,
+            status=Status.FAILED,
+            dead=True,
+        )
     )
     story.messages.append(world.producer.send(sample("orders/order_poison.json")))
     world.say("order 1003 sent; it orders -2 packets of tea")
@@ -143,23 +153,21 @@ def poison_order(world: World) -> Story:
         seconds=SETTLE_SECONDS,
     )
     world.say("order 1003 is in the dead-letter queue; its failure was stored, so the work ran once")
-    return story
 
 
-def repeated_payment(world: World) -> Story:
+def repeated_payment(world: World) -> None:
     """The same webhook posted again."""
-    story = _payment_story("posted again", "2001")
+    story = _payment_story(world, "posted again", "2001")
     for _ in range(3):
         response = world.stripe.post(payment("2001"))
         story.posts += 1
         replay = ", replayed" if response.headers.get("idempotent-replayed") else ""
         world.say(f"payment 2001 posted: {response.status}{replay} {response.body.decode()}")
-    return story
 
 
-def racing_payment(world: World) -> Story:
+def racing_payment(world: World) -> None:
     """The same webhook eight times at once."""
-    story = _payment_story(f"posted {AT_ONCE} times at once", "2002")
+    story = _payment_story(world, f"posted {AT_ONCE} times at once", "2002")
     responses = world.stripe.post_at_once(payment("2002"), AT_ONCE)
     story.posts += AT_ONCE
     counts = Counter(
@@ -168,34 +176,35 @@ def racing_payment(world: World) -> Story:
     )
     world.say("payment 2002 posted at once: " + ", ".join(f"{number} x {answer}" for answer, number in counts.items()))
     world.post_until_done(story, payment("2002"))
-    return story
 
 
-def crashed_payment(world: World) -> Story:
+def crashed_payment(world: World) -> None:
     """A webhook whose handler died after its work, before its record."""
-    story = _payment_story("handler died before record", "2003")
+    story = _payment_story(world, "handler died before record", "2003")
     world.post_until_done(story, payment("2003", sandbox_die="before-record"))
     record = world.wait_done(story)
     world.say(f"payment 2003 credited by attempt {record.attempt}: the dead attempt had committed nothing")
-    return story
 
 
-def tampered_payment(world: World) -> Story:
+def tampered_payment(world: World) -> None:
     """A webhook whose body was changed after it was signed."""
-    story = Story(title="tampered with", subject="PAYMENT#cs_2004", key=payment_key("evt_2004"), effects=0, status=None)
+    story = world.begin(
+        Story(title="tampered with", subject="PAYMENT#cs_2004", key=payment_key("evt_2004"), effects=0, status=None)
+    )
     response = world.stripe.post(payment("2004"), tampered=True)
     story.posts += 1
     world.say(f"payment 2004 posted with a changed amount: {response.status} {response.body.decode()}")
-    return story
 
 
-def _payment_story(title: str, number: str) -> Story:
-    return Story(
-        title=title,
-        subject=f"PAYMENT#cs_{number}",
-        key=payment_key(f"evt_{number}"),
-        effects=1,
-        status=Status.SUCCEEDED,
+def _payment_story(world: World, title: str, number: str) -> Story:
+    return world.begin(
+        Story(
+            title=title,
+            subject=f"PAYMENT#cs_{number}",
+            key=payment_key(f"evt_{number}"),
+            effects=1,
+            status=Status.SUCCEEDED,
+        )
     )
 
 

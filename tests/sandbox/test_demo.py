@@ -10,7 +10,7 @@ import pytest
 
 from idem import Key, Record, Status
 from sandbox.isolation import ROOT
-from sandbox.stories import Story
+from sandbox.stories import QUEUE_STORIES, WEBHOOK_STORIES, Story
 
 DEMO_SECONDS = 240  # it takes under one minute; other work on the machine may slow it down
 
@@ -28,6 +28,10 @@ def test_the_demo_ends_with_every_effect_there_exactly_once() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Every effect is there exactly once" in done.stdout
     assert done.stderr == ""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    told = [line.split("  ")[1] for line in done.stdout.splitlines() if line.rstrip().endswith("right")]
+    assert len(told) == len(QUEUE_STORIES + WEBHOOK_STORIES)
+    assert all(subject in readme for subject in told)
 
 
 def story(**changes: object) -> Story:
