@@ -38,6 +38,27 @@ ORIGIN = {
 TOKEN = "0123456789abcdef0123456789abcdef"  # noqa: S105 - a claim's token, fixed because nothing is contended here
 
 
+class Recorded:
+    """A client that remembers what it was asked, so that the same requests can be sent again with nothing around them."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self.asked: list[tuple[str, dict[str, Any]]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        def ask(**request: Any) -> Any:
+            self.asked.append((name, request))
+            return getattr(self._client, name)(**request)
+
+        return ask
+
+    def ask_again(self) -> None:
+        """Send the remembered requests."""
+        for name, request in self.asked:
+            with suppress(ClientError):
+                getattr(self._client, name)(**request)
+
+
 class Bare:
     """One conditional PutItem and one conditional UpdateItem for each order. `config`: of its client; None is boto3's own."""
 
