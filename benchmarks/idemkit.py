@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from importlib import import_module
 from typing import Any
 
@@ -47,9 +48,10 @@ class Idemkit:
         return self.work(order)
 
     async def _send(self, request: Any, **_: Any) -> Any:
-        if self.network.delay_ms:
-            await asyncio.sleep(self.network.delay_ms / 1000)
+        arrives = time.perf_counter() + self.network.delay_ms / 1000
         status, headers, body = self.network.answer(request)
+        if self.network.delay_ms:
+            await asyncio.sleep(max(0.0, arrives - time.perf_counter()))
         return self._response(request.url, status, headers, _Raw(body))
 
 

@@ -1,4 +1,4 @@
-"""A stub network: botocore's whole path but the socket, with a fixed delay for each request.
+"""A stub network: botocore's whole path but the socket, with a fixed delay for each request; the stub's own work is part of it.
 
 Serialising, endpoint rules, signing, retries and parsing are all there; what is missing of a real request is the work of
 urllib3 and TLS. So whoever sends more requests looks a little better here than on a real network.
@@ -58,9 +58,10 @@ class Network:
         return status, headers, body
 
     def _send(self, request: Any, **_: Any) -> AWSResponse:
-        if self.delay_ms:
-            time.sleep(self.delay_ms / 1000)
+        arrives = time.perf_counter() + self.delay_ms / 1000
         status, headers, body = self.answer(request)
+        if self.delay_ms:
+            time.sleep(max(0.0, arrives - time.perf_counter()))
         return AWSResponse(request.url, status, HTTPHeaders.from_dict(headers), _Raw(body))
 
 
