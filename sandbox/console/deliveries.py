@@ -128,7 +128,7 @@ class Deliveries:
         outcomes: dict[str, int] = {}
         for line in self._activity.lines(now_ms):
             ours = line.origin.get("messageId") in queued if run.to == "orders" else line.key in run.keys
-            if ours and line.at >= run.at - 1000:
+            if ours and line.at >= run.at:  # an earlier run of the same sample ended before this one began
                 outcomes[line.outcome] = outcomes.get(line.outcome, 0) + 1
         return {
             "number": run.number,
