@@ -59,8 +59,9 @@ def _ten(report: Report) -> None:
     contenders = _contenders()
     for case, duplicates in DUPLICATES.items():
         report.progress(f"batch of 10: {case}")
-        cpu = _measured(contenders, 10, duplicates, 0, 40, floor=_floor(duplicates))
-        wall = _measured(contenders, 10, duplicates, 5, 15, waits=lambda: _two_waits)
+        cpu = _measured(contenders, 10, duplicates, 0, 40, floor=_floor(duplicates, 0))
+        floor = _floor(duplicates, 5)
+        wall = _measured(contenders, 10, duplicates, 5, 15, waits=lambda: _two_waits, floor=floor)
         wall_2 = _measured(contenders, 10, duplicates, 2, 9)
         report.ratio(f"batch10_{case}_0ms_cpu_ours_over_powertools", ratio(cpu, "ours", "powertools", "cpu"))
         report.ratio(
@@ -73,24 +74,26 @@ def _ten(report: Report) -> None:
         report.ratio(f"batch10_{case}_2ms_wall_powertools_over_ours", ratio(wall_2, "powertools", "ours", "wall"))
         report.ratio(f"batch10_{case}_5ms_wall_threads_over_ours", ratio(wall, "threads", "ours", "wall"))
         report.ratio(f"batch10_{case}_5ms_wall_over_two_requests", ratio(wall, "ours", "waits", "wall"))
+        report.ratio(f"batch10_{case}_5ms_wall_same_requests_over_two_requests", ratio(wall, "floor", "waits", "wall"))
         if case != "new":
             silent = ratio(wall, "powertools", "silent", "wall")
             report.ratio(f"batch10_{case}_5ms_wall_powertools_over_ours_without_items", silent)
         _walls(report, case, 10, 5, wall)
 
 
-def _floor(duplicates: float) -> Prepare:
+def _floor(duplicates: float, delay: int) -> Prepare:
     """The requests of a batch of ten on a bare client, prepared beforehand: less than this no client of botocore can take."""
     network = Network()
     client = Recorded(network.attach(boto3.client("dynamodb", config=PRODUCT)))
     ours = Ours(network, client=client)
 
     def prepare() -> Body:
+        network.delay_ms = 0
         body = batch(ours, 10, duplicates)()
         client.asked.clear()
         stored = dict(network.table.items)
         body()
-        network.table.items = stored
+        network.table.items, network.delay_ms = stored, delay
         return client.ask_again
 
     return prepare
@@ -145,6 +148,6 @@ def _ten_repeated(ours: Ours) -> Prepare:
 def _walls(report: Report, case: str, size: int, delay: int, samples: Samples) -> None:
     """Milliseconds of a whole batch: for the plot, never a claim."""
     for name, found in samples.items():
-        if name != "waits":
+        if name not in {"waits", "floor"}:
             spread = Spread.of([one.wall * size * 1000 for one in found])
             report.figure(f"wall_ms_{case}_{delay}ms", f"{name}_{size}", spread.median)
