@@ -95,8 +95,9 @@ def _ratios(ratios: dict[str, Any], rows: Rows) -> str:
         if one is None:  # a part that the last run left out
             continue
         verdict = ("reached" if one["met"] else "**not reached**") if "target" in one else ""
-        spread = f"{one['min']:.2f} to {one['max']:.2f}"
-        lines.append(f"| {label} | {one.get('target', '')} | {one['median']:.2f} | {spread} | {verdict} |")
+        digits = 2 if one["median"] >= 0.1 else 3
+        median, least, most = (f"{one[key]:.{digits}f}" for key in ("median", "min", "max"))
+        lines.append(f"| {label} | {one.get('target', '')} | {median} | {least} to {most} | {verdict} |")
     return "\n".join(lines) + "\n"
 
 

@@ -189,7 +189,7 @@ def tracked() -> list[Path]:
 HERE = Path(__file__)
 MACHINE = re.compile(r"/(?:root|home|Users)/\w|/opt/\w|/tmp/\w|/work/\w|[A-Z]:\\\\Users")
 REGISTRY = re.compile(
-    r"pythonhosted\.org|pypi\.org/simple|registry\.npmjs|registry\.yarnpkg|artifactory|nexus|\"resolved\":|"
+    r"python[h]osted\.org|py[p]i\.org/simple|registry\.[n]pmjs|registry\.[y]arnpkg|artifactory|nexus|\"resolved\":|"
     r"^\s*--?(?:extra-)?index-url|^\s*-i http|^registry\s*=",
     re.MULTILINE,
 )
