@@ -18,7 +18,9 @@ import aws_cdk as cdk
 from aws_cdk import aws_lambda as lambda_
 from constructs import Node
 
-from stacks import Front, IdempotencyStack, StackError, Stage, StageError, TableName, stage_asset
+from idem.cdk import Front, StackError, stage_asset
+from stacks.idempotency_stack import IdempotencyStack
+from stacks.stage import Stage, StageError, TableName
 
 ROOT = Path(__file__).resolve().parent
 DEFAULT_STAGE = "dev"

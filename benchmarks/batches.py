@@ -7,17 +7,17 @@ from collections.abc import Mapping
 
 import boto3
 
-from benchmarks.bare import Recorded
 from benchmarks.contender import Contender
 from benchmarks.events import PRODUCT
 from benchmarks.network import Network
-from benchmarks.ours import Ours
-from benchmarks.powertools import Powertools
 from benchmarks.report import Report
 from benchmarks.scenes import batch
 from benchmarks.table import Table
 from benchmarks.timing import Body, Prepare, Samples, Spread, compare, ratio
-from idem.many import Together
+from benchmarks.with_boto3 import Recorded
+from benchmarks.with_idem import Ours
+from benchmarks.with_powertools import Powertools
+from idem.dynamo.statements import Together
 
 DUPLICATES = {"new": 0.0, "mixed": 0.3, "duplicate": 1.0}
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from benchmarks.bare import Bare
 from benchmarks.contender import Contender
-from benchmarks.idemkit import Idemkit
 from benchmarks.network import Network
-from benchmarks.ours import Ours
 from benchmarks.report import Report
 from benchmarks.scenes import batch, calls, singles
 from benchmarks.timing import Prepare, Spread, compare, ratio
 from benchmarks.traffic_counts import count
+from benchmarks.with_boto3 import Bare
+from benchmarks.with_idem import Ours
+from benchmarks.with_idemkit import Idemkit
 
 NUMBER = 4
 

@@ -12,7 +12,7 @@ import time
 from importlib import import_module
 from typing import Any
 
-HANDLERS = {"ours": "handlers.orders", "powertools": "benchmarks.orders_powertools"}
+HANDLERS = {"ours": "handlers.orders", "powertools": "benchmarks.orders_with_powertools"}
 
 
 class _Empty:

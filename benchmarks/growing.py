@@ -12,10 +12,10 @@ from typing import Any
 
 from benchmarks.events import TABLE, orders
 from benchmarks.network import Network
-from benchmarks.ours import Ours
 from benchmarks.report import Report
 from benchmarks.table import Table
 from benchmarks.timing import Body, Prepare, compare, ratio
+from benchmarks.with_idem import Ours
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 NUMBER, ROUNDS = 10, 25

@@ -8,9 +8,9 @@ from aws_lambda_powertools.utilities.idempotency import DynamoDBPersistenceLayer
 
 from benchmarks.events import OPERATION, TABLE
 from benchmarks.network import Network
-from benchmarks.powertools import Powertools
 from benchmarks.report import Report
 from benchmarks.timing import Prepare, compare, ratio
+from benchmarks.with_powertools import Powertools
 from idem import Delivery, keys
 from idem.keys import KeyRule, make_key
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from benchmarks.bare import Bare
 from benchmarks.contender import Contender
 from benchmarks.events import PRODUCT
 from benchmarks.network import Network
-from benchmarks.ours import Ours
-from benchmarks.powertools import Powertools
 from benchmarks.report import Report
 from benchmarks.scenes import CASES, calls, singles
 from benchmarks.timing import Prepare, compare, ratio
+from benchmarks.with_boto3 import Bare
+from benchmarks.with_idem import Ours
+from benchmarks.with_powertools import Powertools
 
 CPU_ROUNDS, CPU_NUMBER = 60, 10
 WALL_ROUNDS, WALL_NUMBER = 11, 4

@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 IMPORT_ROUNDS, COLD_ROUNDS, BYTECODE_FREE_ROUNDS = 9, 11, 5
 STAGE = """
 from pathlib import Path
-from stacks.packaging import stage_asset
+from idem.cdk.packaging import stage_asset
 print(stage_asset(root=Path("."), lock=Path("requirements/lambda.txt"), into=Path("build/asset")).path)
 """
 IMPORTS = {

@@ -1,4 +1,4 @@
-"""The three PartiQL statements of `idem.many`, each compiled once to the single write that it stands for."""
+"""The three PartiQL statements of `idem.dynamo.statements`, each compiled once to the single write that it stands for."""
 
 from __future__ import annotations
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from benchmarks.network import Network
-from benchmarks.ours import Ours
-from benchmarks.powertools import Powertools
 from benchmarks.report import Report
 from benchmarks.traffic_counts import count
+from benchmarks.with_idem import Ours
+from benchmarks.with_powertools import Powertools
 
 
 def run(report: Report) -> None:

@@ -21,7 +21,7 @@ from benchmarks.report import Report
 from benchmarks.timing import Prepare, Sample, Samples, compare, ratio
 from idem import WebhookSource, schemes
 from idem.sources.http import read_request
-from idem.sources.signing import as_event, sign
+from idem.webhooks.signed_requests import as_event, sign
 
 SECRET = "whsec_of_the_benchmark"  # noqa: S105 - made up
 TIMES, ROUNDS, IMPORT_ROUNDS = 400, 25, 9

@@ -11,10 +11,10 @@ from botocore.config import Config
 
 from benchmarks.events import PRODUCT, TABLE, orders
 from benchmarks.network import Network
-from benchmarks.ours import Ours
-from benchmarks.powertools import Powertools
 from benchmarks.report import Report
 from benchmarks.timing import Body, Prepare, compare, ratio
+from benchmarks.with_idem import Ours
+from benchmarks.with_powertools import Powertools
 from sandbox.account import LocalAccount
 
 ROUNDS = 9

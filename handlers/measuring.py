@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from handlers.observing import Observer
 from idem import Claim, Key, Record, Store
 from idem.errors import IdemError
-from idem.record import Answer, Failure, Finished, Request, Result
+from idem.record import Answer, Failure, Request, StoredResult, Succeeded
 from idem.store import Complete, Recording
 from idem.writes import Write
 
@@ -39,7 +39,7 @@ class MeasuredStore:
     def begin(self, claim: Claim) -> Claim:
         return self._store.begin(claim)
 
-    def complete(self, claim: Claim, result: Result, expires_at: int | None) -> None:
+    def complete(self, claim: Claim, result: StoredResult, expires_at: int | None) -> None:
         self._observer.recording(result)
         with self._observer.timed("RecordTime"):
             self._store.complete(claim, result, expires_at)
@@ -52,19 +52,19 @@ class MeasuredStore:
         with self._observer.timed("RecordTime"):
             self._store.release(claim)
 
-    def read(self, key: Key) -> Record | None:
-        return self._store.read(key)
+    def get(self, key: Key) -> Record | None:
+        return self._store.get(key)
 
-    def commit(self, claim: Claim, result: Result, expires_at: int | None, writes: Sequence[Write]) -> None:
+    def commit(self, claim: Claim, result: StoredResult, expires_at: int | None, writes: Sequence[Write]) -> None:
         self._observer.recording(result)
         with self._observer.timed("RecordTime"):
             self._store.commit(claim, result, expires_at, writes)
 
-    def guard(self, wanted: Request, result: Result, writes: Sequence[Write]) -> Answer:
+    def guard(self, wanted: Request, result: StoredResult, writes: Sequence[Write]) -> Answer:
         """One request claims and records: it is a record's time, and a claim if it was ours."""
         with self._observer.timed("RecordTime"):
             answer = self._store.guard(wanted, result, writes)
-        if isinstance(answer, Finished) and answer.record.claim_token == wanted.token:
+        if isinstance(answer, Succeeded) and answer.record.claim_token == wanted.token:
             self._observer.recording(result)
             self._observer.claimed(answer.record.key, answer.record.attempt)
         else:

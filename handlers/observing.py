@@ -34,7 +34,7 @@ from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
 from idem import Busy, Claim, Delivery, Done, Ending, Key, NotStarted, Outcome, Rejected, Retry, Unavailable
 from idem.errors import ClaimLost, InputRefused, NotAnEvent, RequestMismatch, StoredFailure, UnsettledWork
-from idem.record import Answer, Result
+from idem.record import Answer, StoredResult
 
 NAMESPACE = "Idem"  # unless POWERTOOLS_METRICS_NAMESPACE says otherwise
 
@@ -91,7 +91,7 @@ class Observer:
         else:
             self._attempts[answer.record.key] = answer.record.attempt
 
-    def recording(self, result: Result) -> None:
+    def recording(self, result: StoredResult) -> None:
         """Count a result that goes into its record as a note that it was not kept."""
         if result.kind == "omitted":
             self._count("ResultsNotKept")

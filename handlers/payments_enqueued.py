@@ -14,7 +14,7 @@ from handlers import wiring
 from handlers.observing import observer
 from handlers.payments import OPERATION, POLICY, credit_payment
 from idem import Consumer, SqsSource
-from idem.sources.forward import forwarded_event
+from idem.webhooks.forwarder import forwarded_event
 
 # What `keys.event_id()` is inline, read from the message's attributes.
 KEY = forwarded_event

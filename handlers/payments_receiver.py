@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from handlers import wiring
 from handlers.observing import observer
 from idem import WebhookSource, schemes
-from idem.sources.forward import Forwarder
+from idem.webhooks.forwarder import Forwarder
 
 OPERATION = "payments.receive"
 

@@ -26,8 +26,8 @@ from idem.errors import ConfigurationError
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from idem.sources.forward import Forwarder
-    from idem.sources.signing_secrets import RefreshedSecrets
+    from idem.webhooks.forwarder import Forwarder
+    from idem.webhooks.secrets import RefreshedSecrets
 
 # botocore waits 60 s by default, longer than these functions live; a table answers in milliseconds or not at all.
 AWS = Config(
@@ -124,7 +124,7 @@ def signing_secrets(secret_id: str) -> RefreshedSecrets:
     """
     from aws_lambda_powertools.utilities.parameters import SecretsProvider  # noqa: PLC0415 - it imports all of boto3
 
-    from idem.sources.signing_secrets import RefreshedSecrets  # noqa: PLC0415 - only what receives webhooks needs it
+    from idem.webhooks.secrets import RefreshedSecrets  # noqa: PLC0415 - only what receives webhooks needs it
 
     provider = SecretsProvider(boto_config=AWS)
 

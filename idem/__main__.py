@@ -6,7 +6,7 @@ import sys
 def main() -> None:
     """Start the command line, or say what is missing."""
     try:
-        from idem.cli import main as run  # noqa: PLC0415 - an import that may fail with a remedy
+        from idem.operators.cli import main as run  # noqa: PLC0415 - an import that may fail with a remedy
     except ModuleNotFoundError as missing:
         sys.exit(f'The command line needs the package {missing.name}: pip install "idem-lambda[cli]"')
     run()

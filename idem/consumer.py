@@ -121,7 +121,7 @@ class Consumer:
     def _tasks(self, arrivals: Sequence[Arrival], ends_at: int | None) -> list[Task]:
         """A task for each arrival: with a request for its key, a twin in the same batch, or the outcome of bad input."""
         first: dict[tuple[Key, str | None], Task] = {}
-        starts_now = self.policy.attempts_max is None or len(arrivals) == 1
+        starts_now = self.policy.starts_max is None or len(arrivals) == 1
         tasks: list[Task] = []
         for arrival in arrivals:
             task = Task(arrival=arrival, started=self.clock.now_ms())

@@ -25,17 +25,17 @@ from idem.errors import (
 )
 from idem.policy import Kind, Lapsed, Policy
 from idem.record import (
+    Abandoned,
     Answer,
     Claim,
     Failed,
     Failure,
-    Finished,
     Held,
     Key,
     Mismatch,
     Request,
+    Succeeded,
     TakeOver,
-    Unsettled,
     decide,
 )
 from idem.store import Complete, Fail, Recording, Release, Store, record_one
@@ -101,7 +101,7 @@ class Flow:
             expires_at=expires_at,
             request_hash=request_hash,
             origin={name: _bounded(value, ORIGIN_CHARS_MAX) for name, value in (origin or {}).items()},
-            attempts_max=self.policy.attempts_max,
+            starts_max=self.policy.starts_max,
             hold_lapsed=self.policy.lapsed is Lapsed.HOLD,
             skew_margin_ms=_ms(self.policy.skew_margin),
             starts_now=starts_now,
@@ -124,7 +124,7 @@ class Flow:
 
     def _look_again(self, wanted: Request) -> Answer:
         """A read is cheaper than a refused claim, so claim only when there is something to win."""
-        found = self.store.read(wanted.key)
+        found = self.store.get(wanted.key)
         answer = decide(found, wanted, self.clock.now_ms()) if found else None
         return self.store.claim(wanted) if answer is None or isinstance(answer, TakeOver) else answer
 
@@ -149,7 +149,7 @@ class Flow:
         kind = self._kind_of(error)
         if kind is Kind.FORGET:
             return Ended(Release(claim), Retry(error))
-        limit = self.policy.attempts_max
+        limit = self.policy.starts_max
         final = kind is Kind.PERMANENT or (limit is not None and claim.starts >= limit)
         failure = failure_of(error, reclaimable=kind is Kind.TRANSIENT)
         outcome = Rejected(error, recorded=True) if final else Retry(error)
@@ -197,7 +197,7 @@ class Flow:
             return self.reject(wanted, error)
         except IdemError as unknown:
             return Unavailable(unknown, ran=False)
-        if isinstance(answer, Finished) and answer.record.claim_token == wanted.token:
+        if isinstance(answer, Succeeded) and answer.record.claim_token == wanted.token:
             return Done(shown, replayed=False, attempt=answer.record.attempt)
         if isinstance(answer, Claim):
             raise AssertionError("a guard leaves no claim behind")
@@ -252,10 +252,10 @@ def unrecorded(ended: Ended, error: IdemError) -> Outcome:
             return ended.outcome  # its claim was not given back: the lease ends it
 
 
-def refusal(answer: Finished | Failed | Held | Mismatch | Unsettled) -> Outcome:
+def refusal(answer: Succeeded | Failed | Held | Mismatch | Abandoned) -> Outcome:
     """The outcome of a delivery whose key was not won."""
     match answer:
-        case Finished(record):
+        case Succeeded(record):
             return Done(results.replay(record.result), replayed=True, attempt=record.attempt)
         case Failed(record):
             return Rejected(StoredFailure(record), recorded=True)
@@ -263,7 +263,7 @@ def refusal(answer: Finished | Failed | Held | Mismatch | Unsettled) -> Outcome:
             return Busy(until)
         case Mismatch(record):
             return Rejected(RequestMismatch(record), recorded=True)
-        case Unsettled(record, reason):
+        case Abandoned(record, reason):
             return Retry(UnsettledWork(record, reason))
 
 

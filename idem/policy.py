@@ -60,7 +60,7 @@ class Policy:
     retention: how long after its outcome a key answers for the work; None is for ever.
     transient, permanent, forget: error types of each kind; the nearest class in the error's own order wins.
     classify: asked first; may return None to leave the decision to the types. otherwise: the kind of all other errors.
-    attempts_max: how many times the work is started before a reclaimable failure becomes final, None for no limit.
+    starts_max: how many times the work is started before a reclaimable failure becomes final, None for no limit.
     wait: how long a duplicate waits for an attempt in flight before it is told to come back; zero tells it at once.
     lapsed: what a lapsed lease means. lease: used when there is no Lambda context to say how long an attempt can last.
     lease_margin, skew_margin: see the constants. result_bytes_max: larger results are not kept, and a replay says so.
@@ -72,7 +72,7 @@ class Policy:
     forget: Errors = ()
     classify: Callable[[Exception], Kind | None] | None = None
     otherwise: Kind = Kind.TRANSIENT
-    attempts_max: int | None = None
+    starts_max: int | None = None
     wait: timedelta = timedelta(0)
     lapsed: Lapsed = Lapsed.TAKE_OVER
     lease: timedelta = DEFAULT_LEASE
@@ -86,10 +86,8 @@ class Policy:
             raise ConfigurationError(
                 f"{', '.join(sorted(twice))}: listed under two kinds; an error type can have only one"
             )
-        if self.attempts_max is not None and self.attempts_max < 1:
-            raise ConfigurationError(
-                f"attempts_max is {self.attempts_max}: it must be at least 1, or None for no limit"
-            )
+        if self.starts_max is not None and self.starts_max < 1:
+            raise ConfigurationError(f"starts_max is {self.starts_max}: it must be at least 1, or None for no limit")
         if self.lease <= timedelta(0) or self.wait < timedelta(0) or self.lease_margin < timedelta(0):
             raise ConfigurationError("lease must be above zero, and wait and lease_margin not below it")
         if self.wait >= self.lease:

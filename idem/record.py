@@ -44,7 +44,7 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class StoredResult:
     """A result as it is stored: its JSON, only its identifier, or the reason why it was not kept."""
 
     kind: Literal["json", "id", "omitted"]
@@ -74,7 +74,7 @@ class Record:
     lease_until: int | None = None
     expires_at: int | None = None
     request_hash: str | None = None
-    result: Result | None = None
+    result: StoredResult | None = None
     failure: Failure | None = None
     origin: Mapping[str, str] = field(default_factory=dict)
 
@@ -96,7 +96,7 @@ class Request:
     expires_at: int | None
     request_hash: str | None = None
     origin: Mapping[str, str] = field(default_factory=dict)
-    attempts_max: int | None = None
+    starts_max: int | None = None
     hold_lapsed: bool = False
     skew_margin_ms: int = 0
     starts_now: bool = True
@@ -122,7 +122,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class Succeeded:
     """The work is done; `record` has its result."""
 
     record: Record
@@ -151,7 +151,7 @@ class Mismatch:
 
 
 @dataclass(frozen=True, slots=True)
-class Unsettled:
+class Abandoned:
     """An attempt was started and never ended, and by policy a person decides what happens next."""
 
     record: Record
@@ -166,7 +166,7 @@ class TakeOver:
     successor: Claim
 
 
-Answer = Claim | Finished | Failed | Held | Mismatch | Unsettled
+Answer = Claim | Succeeded | Failed | Held | Mismatch | Abandoned
 
 
 def first_claim(wanted: Request, now_ms: int) -> Claim:
@@ -196,9 +196,9 @@ def decide(found: Record, wanted: Request, now_ms: int) -> Answer | TakeOver:
     1. It carries my token: my first answer was lost and the request was repeated, so the claim is mine.
     2. It has expired (TTL deletes days late, so it is never waited for): take over, attempt 1.
     3. It was made for another request: Mismatch, whatever its state.
-    4. succeeded: Finished.
+    4. succeeded: Succeeded.
     5. failed: take over if reclaimable and starts are left, otherwise the stored failure.
-    6. in progress: Held while the lease lives; afterwards take over, or Unsettled by policy or when no starts are left.
+    6. in progress: Held while the lease lives; afterwards take over, or Abandoned by policy or when no starts are left.
     """
     if found.claim_token == wanted.token and found.status is Status.IN_PROGRESS:
         return _mine(found, wanted)
@@ -206,10 +206,10 @@ def decide(found: Record, wanted: Request, now_ms: int) -> Answer | TakeOver:
         return TakeOver(found, first_claim(wanted, now_ms))
     if differs(found.request_hash, wanted.request_hash):
         return Mismatch(found)
-    starts_left = wanted.attempts_max is None or found.starts < wanted.attempts_max
+    starts_left = wanted.starts_max is None or found.starts < wanted.starts_max
     match found.status:
         case Status.SUCCEEDED:
-            return Finished(found)
+            return Succeeded(found)
         case Status.FAILED:
             reclaimable = found.failure is not None and found.failure.reclaimable
             return _successor(found, wanted, now_ms) if reclaimable and starts_left else Failed(found)
@@ -218,11 +218,11 @@ def decide(found: Record, wanted: Request, now_ms: int) -> Answer | TakeOver:
             if now_ms < until:
                 return Held(found, until)
             if wanted.hold_lapsed:
-                return Unsettled(
+                return Abandoned(
                     found, "its lease lapsed before an outcome was recorded, and the policy holds such work"
                 )
             if not starts_left:
-                return Unsettled(found, f"it was started {found.starts} times and never ended")
+                return Abandoned(found, f"it was started {found.starts} times and never ended")
             return _successor(found, wanted, now_ms)
 
 

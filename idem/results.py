@@ -28,7 +28,7 @@ from enum import Enum
 from typing import Any
 from uuid import UUID
 
-from idem.record import Result
+from idem.record import StoredResult
 
 REASON_CHARS_MAX = 200  # of a NotKept that the work returns: a sentence
 
@@ -47,23 +47,23 @@ class NotKept:
     reason: str
 
 
-def store(value: object, bytes_max: int) -> tuple[Result, Any]:
+def store(value: object, bytes_max: int) -> tuple[StoredResult, Any]:
     """The stored form of what the work returned, and what the first run returns. Never raises for a value."""
     if isinstance(value, ResultId):
         return _store_id(value, bytes_max)
     if isinstance(value, NotKept):
-        return Result("omitted", _writable(value.reason)), value
+        return StoredResult("omitted", _writable(value.reason)), value
     try:
         text = _ENCODER.encode(value)
         size = len(text.encode("utf-8"))
     except Exception as error:  # noqa: BLE001 - a value's own code may raise anything; the work is done all the same
-        return Result("omitted", f"it cannot be written as JSON ({type(error).__name__})"), value
+        return StoredResult("omitted", f"it cannot be written as JSON ({type(error).__name__})"), value
     if size > bytes_max:
-        return Result("omitted", f"it has {size} bytes, the limit is {bytes_max}"), value
-    return Result("json", text), json.loads(text)
+        return StoredResult("omitted", f"it has {size} bytes, the limit is {bytes_max}"), value
+    return StoredResult("json", text), json.loads(text)
 
 
-def replay(stored: Result | None) -> Any:
+def replay(stored: StoredResult | None) -> Any:
     """What a replay returns."""
     if stored is None:
         return NotKept("the record has no result")
@@ -76,14 +76,14 @@ def replay(stored: Result | None) -> Any:
             return NotKept(stored.text)
 
 
-def _store_id(value: ResultId, bytes_max: int) -> tuple[Result, Any]:
+def _store_id(value: ResultId, bytes_max: int) -> tuple[StoredResult, Any]:
     try:
         size = len(value.value.encode("utf-8"))
     except (AttributeError, UnicodeEncodeError):
-        return Result("omitted", "its identifier is not text that UTF-8 can write"), value
+        return StoredResult("omitted", "its identifier is not text that UTF-8 can write"), value
     if not 0 < size <= bytes_max:
-        return Result("omitted", f"its identifier has {size} bytes, the limit is {bytes_max}"), value
-    return Result("id", value.value), value
+        return StoredResult("omitted", f"its identifier has {size} bytes, the limit is {bytes_max}"), value
+    return StoredResult("id", value.value), value
 
 
 def _writable(reason: object) -> str:

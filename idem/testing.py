@@ -47,9 +47,9 @@ from typing import Any, TypeVar
 
 from idem.clock import Clock
 from idem.errors import ConfigurationError, IdemError, StoreUnavailable
-from idem.record import Answer, Claim, Failure, Key, Record, Request, Result
-from idem.sources.signing import as_event, sign
+from idem.record import Answer, Claim, Failure, Key, Record, Request, StoredResult
 from idem.store import Recording, Store, claim_each, record_each
+from idem.webhooks.signed_requests import as_event, sign
 from idem.writes import Write
 
 T = TypeVar("T")
@@ -198,7 +198,7 @@ class FaultyStore:
     def begin(self, claim: Claim) -> Claim:
         return self._at("begin", lambda: self.store.begin(claim))
 
-    def complete(self, claim: Claim, result: Result, expires_at: int | None) -> None:
+    def complete(self, claim: Claim, result: StoredResult, expires_at: int | None) -> None:
         self._at("complete", lambda: self.store.complete(claim, result, expires_at))
 
     def fail(self, claim: Claim, failure: Failure, expires_at: int | None) -> None:
@@ -207,13 +207,13 @@ class FaultyStore:
     def release(self, claim: Claim) -> None:
         self._at("release", lambda: self.store.release(claim))
 
-    def read(self, key: Key) -> Record | None:
-        return self._at("read", lambda: self.store.read(key))
+    def get(self, key: Key) -> Record | None:
+        return self._at("get", lambda: self.store.get(key))
 
-    def commit(self, claim: Claim, result: Result, expires_at: int | None, writes: Sequence[Write]) -> None:
+    def commit(self, claim: Claim, result: StoredResult, expires_at: int | None, writes: Sequence[Write]) -> None:
         self._at("commit", lambda: self.store.commit(claim, result, expires_at, writes))
 
-    def guard(self, wanted: Request, result: Result, writes: Sequence[Write]) -> Answer:
+    def guard(self, wanted: Request, result: StoredResult, writes: Sequence[Write]) -> Answer:
         return self._at("guard", lambda: self.store.guard(wanted, result, writes))
 
     def claim_many(self, wanted: Sequence[Request]) -> list[Answer | IdemError]:
@@ -239,7 +239,7 @@ class FaultyStore:
         return answer
 
 
-VERBS = frozenset({"claim", "begin", "complete", "fail", "release", "read", "commit", "guard"})
+VERBS = frozenset({"claim", "begin", "complete", "fail", "release", "get", "commit", "guard"})
 
 
 def sqs_event(*bodies: Any, queue: str = "queue", group: str | None = None, receive_count: int = 1) -> dict[str, Any]:

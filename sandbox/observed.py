@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from idem import Key, Record, keys
-from idem.schema import PARTITION_KEY, from_item, primary_key
+from idem.dynamo.schema import PARTITION_KEY, from_item, primary_key
 from sandbox.access import Access
 from sandbox.deploy import Outputs
 

@@ -14,7 +14,7 @@ from typing import Any
 import boto3
 
 from idem import DynamoStore, Key, Retention
-from idem.operators.remembering import remember
+from idem.operators.restoring import remember
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -12,9 +12,9 @@ import time
 from botocore.exceptions import BotoCoreError, ClientError
 from rich.console import Console
 
-from idem.operators.answers import OperatorError
 from idem.operators.connection import Connection
-from idem.operators.stack_smoke import StackSmoke
+from idem.operators.operator_errors import OperatorError
+from sandbox.stack_checks import StackSmoke
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -18,7 +18,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from idem.schema import KEY_PREFIX, PARTITION_KEY
+from idem.dynamo.schema import KEY_PREFIX, PARTITION_KEY
 from sandbox.access import Access
 from sandbox.account import LocalAccount
 from sandbox.deploy import Outputs, deploy

@@ -10,21 +10,15 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from stacks.alarms import EndingAlarms, TableAlarms
-from stacks.dashboard import Dashboard, LogQueries, Watched
-from stacks.environment import (
-    CREDITS_URL_VARIABLE,
-    LEDGER_VARIABLE,
-    METRICS_NAMESPACE,
-    QUEUE_URL_VARIABLE,
-    SECRET_VARIABLE,
-    Reporting,
-)
-from stacks.function import WorkerFunction, WorkerOptions
-from stacks.queue_consumer import QueueConsumer
+from idem.cdk.alarms import EndingAlarms, TableAlarms
+from idem.cdk.dashboard import Dashboard, LogQueries, Watched
+from idem.cdk.environment import METRICS_NAMESPACE, Reporting
+from idem.cdk.function import WorkerFunction, WorkerOptions
+from idem.cdk.queue_consumer import QueueConsumer
+from idem.cdk.tables import ExistingTable, IdempotencyTable, LedgerTable, RecordTable
+from idem.cdk.webhook_receiver import RECORDS_KEPT_SECONDS, WebhookReceiver
+from stacks.environment import CREDITS_URL_VARIABLE, LEDGER_VARIABLE, QUEUE_URL_VARIABLE, SECRET_VARIABLE
 from stacks.stage import Stage
-from stacks.tables import ExistingTable, IdempotencyTable, LedgerTable, RecordTable
-from stacks.webhook_receiver import RECORDS_KEPT_SECONDS, WebhookReceiver
 
 RETENTION_BY_DAYS = {
     1: logs.RetentionDays.ONE_DAY,

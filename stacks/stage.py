@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from stacks.errors import StageError
-from stacks.webhook_receiver import Front
+from idem.cdk.errors import StackError
+from idem.cdk.webhook_receiver import Front
 
-NAME = re.compile(r"(sandbox|dev|prod)(-[a-z0-9]{1,20})?")
+NAMES = re.compile(r"(sandbox|dev|prod)(-[a-z0-9]{1,20})?")
+
+
+class StageError(StackError):
+    """The `stage` context names no known stage."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +88,7 @@ class Stage:
 
         Raises StageError for any other name.
         """
-        match = NAME.fullmatch(name)
+        match = NAMES.fullmatch(name)
         if match is None:
             raise StageError(
                 f"there is no stage {name!r}: use sandbox, dev or prod, if need be with a suffix of lower-case"

@@ -14,8 +14,8 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from idem.dynamo import DynamoStore
-from idem.operators.answers import Exit, OperatorError
+from idem.dynamo.store import DynamoStore
+from idem.operators.operator_errors import Exit, OperatorError
 
 TABLE_OUTPUT = "IdempotencyTableName"
 AWS = Config(

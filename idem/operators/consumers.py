@@ -15,8 +15,8 @@ from idem.consumer import Consumer
 from idem.delivery import Delivery
 from idem.errors import ConfigurationError, InputRefused
 from idem.keys import KeyRule, check_operation, make_key
-from idem.operators.answers import Exit, OperatorError
-from idem.operators.reading import DEFAULT_POLICY
+from idem.operators.operator_errors import Exit, OperatorError
+from idem.operators.record_text import DEFAULT_POLICY
 from idem.policy import Policy
 from idem.record import Key
 

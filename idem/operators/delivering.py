@@ -11,11 +11,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from idem.clock import new_token
-from idem.operators.answers import Exit, OperatorError
 from idem.operators.connection import Connection
-from idem.operators.reading import now
+from idem.operators.operator_errors import Exit, OperatorError
+from idem.operators.record_text import now
 from idem.operators.samples import Message, as_request
-from idem.operators.signing import scheme_of, signed
+from idem.operators.webhook_samples import scheme_of, signed
 
 POST_SECONDS = 60.0  # longer than any provider waits, so that the function's own time-out is seen and not this one
 REPLAYED_HEADER = "idempotent-replayed"

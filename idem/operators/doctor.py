@@ -12,11 +12,11 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from idem.operators.answers import explain
+from idem.dynamo.schema import PARTITION_KEY, SORT_KEY, TTL_ATTRIBUTE
 from idem.operators.connection import Connection
-from idem.operators.reading import now
+from idem.operators.operator_errors import explain
+from idem.operators.record_text import now
 from idem.operators.scanning import Wanted, pages
-from idem.schema import PARTITION_KEY, SORT_KEY, TTL_ATTRIBUTE
 
 FAR_S = 50 * 365 * 86_400  # an expiry further away is no date but milliseconds, which TTL never deletes
 

@@ -17,12 +17,12 @@ from typing import Any, Protocol
 from idem.clock import new_token
 from idem.errors import IdemError
 from idem.keys import make_key
-from idem.operators.answers import Exit, OperatorError, explain
 from idem.operators.connection import Connection
 from idem.operators.exchanges import Exchange, Recorded
-from idem.operators.reading import request_for
+from idem.operators.operator_errors import Exit, OperatorError, explain
+from idem.operators.record_text import request_for
 from idem.policy import Policy
-from idem.record import Answer, Claim, Failed, Finished, Held, Key, Mismatch, Unsettled
+from idem.record import Abandoned, Answer, Claim, Failed, Held, Key, Mismatch, Succeeded
 
 OPERATION = "idem.race"
 RACERS_MAX = 64
@@ -119,7 +119,7 @@ def _run(connection: Connection, key: Key, number: int, line: Line, client: Any)
     recorded = Recorded(client)
     store = connection.store(recorded)
     try:
-        store.read(key)  # opens the connection
+        store.get(key)  # opens the connection
         recorded.exchanges.clear()
         wanted = request_for(key, POLICY)
         line.wait(START_SECONDS)
@@ -134,7 +134,7 @@ def _lane(number: int, token: str, answer: Answer, exchanges: Sequence[Exchange]
     match answer:
         case Claim():
             return Lane(number=number, token=token, answer="claimed", claim=answer, lost_to=None, exchanges=exchanges)
-        case Held(record, _) | Finished(record) | Failed(record) | Mismatch(record) | Unsettled(record, _):
+        case Held(record, _) | Succeeded(record) | Failed(record) | Mismatch(record) | Abandoned(record, _):
             name = type(answer).__name__.lower()
             lost_to = record.claim_token
             return Lane(number=number, token=token, answer=name, claim=None, lost_to=lost_to, exchanges=exchanges)

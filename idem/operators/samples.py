@@ -12,9 +12,9 @@ from typing import Any
 
 from idem.delivery import Arrival, Delivery, Source, Unreadable
 from idem.errors import InputRefused
-from idem.operators.answers import Exit, OperatorError
-from idem.operators.reading import now
-from idem.operators.signing import events, scheme_of
+from idem.operators.operator_errors import Exit, OperatorError
+from idem.operators.record_text import now
+from idem.operators.webhook_samples import events, scheme_of
 from idem.sources.http import HttpRequest, read_request
 from idem.sources.invoke import InvokeSource
 from idem.sources.sqs import SqsSource

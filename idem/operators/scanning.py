@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from idem.dynamo.schema import KEY_PREFIX, PARTITION_KEY, SORT_KEY, TTL_ATTRIBUTE, from_item, primary_key
 from idem.errors import CorruptRecord, IdemError
-from idem.operators.answers import OperatorError
 from idem.operators.connection import Connection
-from idem.operators.reading import State, parse_key, state_of
+from idem.operators.operator_errors import OperatorError
+from idem.operators.record_text import State, parse_key, state_of
 from idem.record import Key, Record, Status
-from idem.schema import KEY_PREFIX, PARTITION_KEY, SORT_KEY, TTL_ATTRIBUTE, from_item, primary_key
 
 PAGE_BYTES = 1_048_576  # DynamoDB's most for one page of a scan, before filters
 UNITS_PER_PAGE = 128  # of an eventually consistent read: half a unit for each 4 KB
@@ -140,7 +140,7 @@ def record_of(item: Mapping[str, Any]) -> Record:
 def read_one(connection: Connection, key: Key) -> Record | None:
     """The record of a key, strongly consistent. Raises OperatorError where the table has another key schema."""
     try:
-        return connection.store().read(key)
+        return connection.store().get(key)
     except IdemError as error:
         raise error from error.__cause__
 

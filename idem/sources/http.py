@@ -19,9 +19,17 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
+from idem import results
 from idem.errors import MalformedDelivery, WrongEvent
+from idem.results import NotKept, ResultId
 
 JSON = "application/json"
+REPLAYED_HEADER = "idempotent-replayed"  # Stripe's own name for it
+BODY_BYTES_MAX = 5_000_000  # Lambda takes 6 MB; a larger result is said to be omitted
+RETRY_AFTER_S = 5  # when nothing says when the next try could succeed
+
+LISTS_HEADERS = "lists-headers"
+"""The handle of a delivery whose answer needs lists of header values."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +76,23 @@ def json_reply(status: int, value: Any, headers: Mapping[str, str] | None = None
 def response(status: int, body: Any, headers: Mapping[str, str] | None = None) -> dict[str, Any]:
     """An answer in JSON, as Lambda takes it."""
     return json_reply(status, body, headers).to_event()
+
+
+def shown(result: Any) -> Any:
+    """A result as JSON shows it; one that cannot be shown is said to be omitted, since its work is done all the same."""
+    match result:
+        case ResultId(value):
+            return {"resultId": value}
+        case NotKept(reason):
+            return {"resultOmitted": reason}
+        case _:
+            stored, value = results.store(result, BODY_BYTES_MAX)
+            return {"resultOmitted": stored.text} if stored.kind == "omitted" else value
+
+
+def printable(error: Exception) -> str:
+    """An error's message as text that an answer can hold: it may quote hostile input."""
+    return str(error).encode("utf-8", "replace").decode("utf-8")
 
 
 def read_request(event: Any) -> HttpRequest:

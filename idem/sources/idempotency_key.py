@@ -54,10 +54,20 @@ from idem.delivery import (
 )
 from idem.errors import InputRefused, MalformedDelivery, MissingKeyPart, RequestMismatch, StoredFailure, UnknownCaller
 from idem.flow import failure_of
-from idem.sources.answers import REPLAYED_HEADER, RETRY_AFTER_S, printable, shown
 from idem.sources.content import parse_json
-from idem.sources.http import HttpRequest, Reply, json_reply, lists_headers, read_request, request_id
-from idem.sources.webhook import LISTS_HEADERS
+from idem.sources.http import (
+    LISTS_HEADERS,
+    REPLAYED_HEADER,
+    RETRY_AFTER_S,
+    HttpRequest,
+    Reply,
+    json_reply,
+    lists_headers,
+    printable,
+    read_request,
+    request_id,
+    shown,
+)
 
 HEADER = "idempotency-key"
 BARE = re.compile(r"[!#-+\--~]{1,255}")  # visible ASCII; a comma or quote would be two headers, or half a string

@@ -25,7 +25,7 @@ BACKOFF_BASE = timedelta(seconds=5)  # a transient failure's first pause; it dou
 BACKOFF_CAP = timedelta(minutes=15)
 
 
-class Order(Enum):
+class FifoStop(Enum):
     """What a failure on a FIFO queue stops."""
 
     GROUP = "group"  # the later messages of its message group
@@ -36,7 +36,7 @@ class SqsSource:
     """Reads batches of a standard or FIFO queue, and reports what was not done.
 
     parse: from the body's bytes to the content; JSON unless another function is given. envelope: what another service has
-    wrapped round the event: `envelopes.sns`, `eventbridge` or `s3`. order: what a failure on a FIFO queue stops.
+    wrapped round the event: `envelopes.sns`, `eventbridge` or `s3`. fifo_stop: what a failure on a FIFO queue stops.
     client, queue_url: with a boto3 SQS client, messages that come again do so when it makes sense: held ones when the lease
     ends, transient failures after a pause that grows with each receive, permanent ones at once, so that the queue's redrive
     takes them to the dead-letter queue without holding up others. Without a client they come when the queue's visibility
@@ -49,7 +49,7 @@ class SqsSource:
         *,
         parse: Callable[[bytes], Any] = parse_json,
         envelope: Envelope = bare,
-        order: Order = Order.GROUP,
+        fifo_stop: FifoStop = FifoStop.GROUP,
         client: Any = None,
         queue_url: str | None = None,
         dead_letters: DeadLetters | None = None,
@@ -61,7 +61,7 @@ class SqsSource:
             raise ConfigurationError("give both client and queue_url, or neither: visibility is moved through both")
         self._parse = parse
         self._envelope = envelope
-        self._order = order
+        self._fifo_stop = fifo_stop
         self._client = client
         self._queue_url = queue_url
         self._dead_letters = dead_letters
@@ -114,7 +114,7 @@ class SqsSource:
         )
 
     def _group(self, attributes: Mapping[str, Any]) -> str | None:
-        return "the queue" if self._order is Order.QUEUE else _text(attributes.get("MessageGroupId"))
+        return "the queue" if self._fifo_stop is FifoStop.QUEUE else _text(attributes.get("MessageGroupId"))
 
     def reply(self, endings: Sequence[Ending], now_ms: int) -> dict[str, list[dict[str, str]]]:
         """The partial batch response. Raises UnreportableRecord if a record cannot be named in it.

@@ -17,8 +17,8 @@ from typing import Any
 
 import uvicorn
 
-from idem.operators.answers import Exit, OperatorError, explain
 from idem.operators.connection import Connection
+from idem.operators.operator_errors import Exit, OperatorError, explain
 from sandbox.access import Access
 from sandbox.account import AccountError, LocalAccount
 from sandbox.console.server import Console

@@ -10,10 +10,10 @@ from threading import Lock
 from typing import Any
 
 from idem.operators import consumers, delivering, samples
-from idem.operators.answers import Exit, OperatorError, explain
 from idem.operators.connection import Connection
 from idem.operators.delivering import Sent
-from idem.operators.reading import now
+from idem.operators.operator_errors import Exit, OperatorError, explain
+from idem.operators.record_text import now
 from sandbox.console.activity import Activity
 from sandbox.console.ledger import Ledger
 from sandbox.isolation import ROOT

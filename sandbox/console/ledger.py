@@ -6,12 +6,12 @@ from collections import Counter, deque
 from threading import Lock
 from typing import Any
 
+from idem.dynamo.schema import primary_key
 from idem.operators.connection import Connection
-from idem.operators.life import Moment, between, told
-from idem.operators.reading import as_json, now, parse_key, reading_of
+from idem.operators.record_text import as_json, now, parse_key, reading_of
 from idem.operators.scanning import Wanted, find
+from idem.operators.timeline import Moment, between, told
 from idem.record import Key, Record
-from idem.schema import primary_key
 from sandbox.console.activity import Activity, Line
 
 SHOWN_MAX = 200  # records on the page
@@ -76,7 +76,7 @@ class Ledger:
         key, now_ms = parse_key(text), now()
         client, table = self._connection.dynamodb, self._connection.table
         address = primary_key(key, self._connection.sort_value)
-        record = self._connection.store().read(key)
+        record = self._connection.store().get(key)
         item = client.get_item(TableName=table, Key=address, ConsistentRead=True).get("Item")
         reading = reading_of(record, now_ms) if record else None
         return {

@@ -10,13 +10,13 @@ from typing import Any
 from idem.errors import ClaimLost, ConfigurationError, InputRefused
 from idem.keys import make_key
 from idem.operators import racing
-from idem.operators.answers import Exit, OperatorError
 from idem.operators.commands.sending import as_json as race_as_json
 from idem.operators.connection import Connection
 from idem.operators.exchanges import Recorded
-from idem.operators.reading import apart, now, reading_of, request_for
+from idem.operators.operator_errors import Exit, OperatorError
+from idem.operators.record_text import apart, now, reading_of, request_for
 from idem.policy import Policy
-from idem.record import Answer, Claim, Failed, Failure, Finished, Held, Key, Mismatch, Result, Unsettled
+from idem.record import Abandoned, Answer, Claim, Failed, Failure, Held, Key, Mismatch, StoredResult, Succeeded
 from idem.store import Store
 from sandbox.console.ledger import Ledger
 
@@ -44,7 +44,7 @@ class Patterns:
             if isinstance(answer, Claim):
                 with self._lock:
                     self._claims[key] = answer
-            elif isinstance(answer, Held | Finished):
+            elif isinstance(answer, Held | Succeeded):
                 kind = "refused" if isinstance(answer, Held) else "replayed"
                 self._ledger.note(key, kind, "a claim from this page")
             return _said(answer)
@@ -62,7 +62,7 @@ class Patterns:
         def step(store: Store) -> str:
             try:
                 if outcome == "complete":
-                    store.complete(claim, Result("json", '{"parcels":1}'), claim.expires_at)
+                    store.complete(claim, StoredResult("json", '{"parcels":1}'), claim.expires_at)
                     return f"Recorded: attempt {claim.attempt} succeeded."
                 if outcome == "fail":
                     failure = Failure(type="WarehouseBusy", message="try again", reclaimable=True)
@@ -83,7 +83,7 @@ class Patterns:
         key = self._key(identity)
 
         def step(store: Store) -> str:
-            record = store.read(key)
+            record = store.get(key)
             if record is None:
                 return "There is no record."
             reading = reading_of(record, now(), POLICY)
@@ -125,9 +125,9 @@ def _said(answer: Answer) -> str:
                 f"Refused: attempt {record.attempt} holds the key for another {apart(until - now())}. It came back with the"
                 " refusal, so nothing had to be read."
             )
-        case Finished(record):
+        case Succeeded(record):
             return f"Not run again: attempt {record.attempt} succeeded, and this is its result."
         case Failed(record) | Mismatch(record):
             return f"Refused: the record is {record.status}."
-        case Unsettled(_, reason):
+        case Abandoned(_, reason):
             return f"Refused: {reason}."

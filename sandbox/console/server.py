@@ -16,14 +16,14 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from idem.operators.answers import Exit, OperatorError, explain
 from idem.operators.connection import Connection
-from idem.operators.reading import now
+from idem.operators.operator_errors import Exit, OperatorError, explain
+from idem.operators.record_text import now
 from sandbox.console.activity import Activity
 from sandbox.console.deliveries import Deliveries
-from sandbox.console.guarding import Guard
 from sandbox.console.ledger import Ledger
 from sandbox.console.patterns import Patterns
+from sandbox.console.same_origin import Guard
 
 ASSETS = Path(__file__).parent / "assets"
 STATUSES = {Exit.USAGE: 400, Exit.AWS: 502, Exit.NO: 409, Exit.CHANGED: 409}

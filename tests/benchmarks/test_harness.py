@@ -11,22 +11,22 @@ from typing import Any
 
 import pytest
 
-from benchmarks.bare import Bare
 from benchmarks.batches import SilentNetwork
 from benchmarks.contender import Contender
 from benchmarks.events import ACCOUNT, PRODUCT, orders
 from benchmarks.expressions import condition, update
 from benchmarks.network import Network
-from benchmarks.ours import Ours
-from benchmarks.powertools import Powertools
 from benchmarks.report import TARGETS, Report, table
 from benchmarks.scenes import CASES, batch, singles
 from benchmarks.table import Table
 from benchmarks.timing import Spread, compare, ratio
 from benchmarks.traffic_counts import count
 from benchmarks.units import item_bytes, write_units
+from benchmarks.with_boto3 import Bare
+from benchmarks.with_idem import Ours
+from benchmarks.with_powertools import Powertools
 from handlers.wiring import AWS
-from idem.many import Together
+from idem.dynamo.statements import Together
 
 
 @pytest.fixture(autouse=True)

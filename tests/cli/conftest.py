@@ -18,7 +18,7 @@ import pytest
 from moto import mock_aws
 
 from idem import DynamoStore
-from idem.cli import main
+from idem.operators.cli import main
 from idem.operators.connection import Connection
 from sandbox.account import LocalAccount
 from sandbox.isolation import ROOT

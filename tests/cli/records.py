@@ -7,8 +7,8 @@ from typing import Any
 
 from idem import Key, Record, Status
 from idem.clock import SystemClock
-from idem.record import Failure, Result
-from idem.schema import to_item
+from idem.dynamo.schema import to_item
+from idem.record import Failure, StoredResult
 
 NOW_S = SystemClock().now_ms() // 1000  # records of the tests are compared with the real clock by the program
 NOW = NOW_S * 1000
@@ -34,7 +34,7 @@ SUCCEEDED = replace(
     status=Status.SUCCEEDED,
     lease_until=None,
     finished_at=NOW_S - 60,
-    result=Result("json", '{"parcels":1}'),
+    result=StoredResult("json", '{"parcels":1}'),
     origin={"source": "stripe", "eventId": "evt_done", "requestId": "r-1"},
 )
 FAILED = replace(

@@ -5,7 +5,7 @@ from botocore import exceptions as botocore_errors
 from botocore.exceptions import ClientError
 
 from idem.errors import CorruptRecord, MalformedDelivery, StoreUnavailable
-from idem.operators.answers import Exit, OperatorError, explain
+from idem.operators.operator_errors import Exit, OperatorError, explain
 from idem.record import Key
 
 

@@ -6,21 +6,21 @@ import pytest
 
 from idem import Record, Status
 from idem.errors import ClaimLost
-from idem.operators.answers import Exit, OperatorError
-from idem.operators.changing import Decision, Order, change
 from idem.operators.connection import Connection
-from idem.operators.reading import State, now, request_for, state_of
-from idem.record import Claim, Failed, Failure, Finished, Result
+from idem.operators.decisions import Decision, Instruction, change
+from idem.operators.operator_errors import Exit, OperatorError
+from idem.operators.record_text import State, now, request_for, state_of
+from idem.record import Claim, Failed, Failure, StoredResult, Succeeded
 from tests.cli.records import EVERY, EXPIRED, FAILED, RECLAIMABLE, RUNNING, STUCK, SUCCEEDED, put
 
 
-def order(decision: Decision, *, force: bool = False, why: str = "ticket 7") -> Order:
+def order(decision: Decision, *, force: bool = False, why: str = "ticket 7") -> Instruction:
     result_id = "wh-77" if decision is Decision.SETTLE else None
-    return Order(decision=decision, who="ada", why=why, result_id=result_id, force=force)
+    return Instruction(decision=decision, who="ada", why=why, result_id=result_id, force=force)
 
 
 def stored(connection: Connection, record: Record) -> Record | None:
-    return connection.store().read(record.key)
+    return connection.store().get(record.key)
 
 
 @pytest.mark.parametrize("record", [STUCK, FAILED, RECLAIMABLE])
@@ -38,8 +38,8 @@ def test_a_settled_key_answers_with_its_result_id(connection: Connection, record
     put(connection.dynamodb, connection.table, record)
     change(connection, record, order(Decision.SETTLE))
     answer = connection.store().claim(request_for(record.key))
-    assert isinstance(answer, Finished)
-    assert answer.record.result == Result("id", "wh-77")
+    assert isinstance(answer, Succeeded)
+    assert answer.record.result == StoredResult("id", "wh-77")
 
 
 @pytest.mark.parametrize("record", [STUCK, SUCCEEDED, FAILED, RECLAIMABLE])
@@ -77,7 +77,7 @@ def test_the_record_says_who_and_why_and_keeps_where_it_came_from(connection: Co
     "there",
     [
         replace(STUCK, claim_token="b" * 32),  # taken over
-        replace(STUCK, status=Status.SUCCEEDED, lease_until=None, result=Result("id", "x")),  # completed late
+        replace(STUCK, status=Status.SUCCEEDED, lease_until=None, result=StoredResult("id", "x")),  # completed late
         replace(STUCK, starts=2),  # its work was started
     ],
 )
@@ -112,14 +112,14 @@ def test_an_attempt_that_wakes_up_after_the_decision_can_change_nothing(
     store = connection.store()
     claim = store.claim(request_for(RUNNING.key))
     assert isinstance(claim, Claim)
-    shown = store.read(RUNNING.key)
+    shown = store.get(RUNNING.key)
     assert shown is not None
     decided = change(connection, shown, order(decision, force=True))
     with pytest.raises(ClaimLost):
-        store.complete(claim, Result("id", "late"), None)
+        store.complete(claim, StoredResult("id", "late"), None)
     with pytest.raises(ClaimLost):
         store.fail(claim, Failure(type="Late", message="", reclaimable=False), None)
-    assert store.read(RUNNING.key) == decided
+    assert store.get(RUNNING.key) == decided
 
 
 @pytest.mark.parametrize("decision", list(Decision))

@@ -9,7 +9,7 @@ import pytest
 
 from idem import Key
 from idem.clock import new_token
-from idem.schema import primary_key, to_item
+from idem.dynamo.schema import primary_key, to_item
 from tests.cli.conftest import Cli
 from tests.cli.records import EVERY, FAILED, RUNNING, STUCK, SUCCEEDED, put
 
@@ -122,11 +122,11 @@ def test_stats_count_every_state(cli: Cli) -> None:
 
 
 def test_a_decision_is_not_made_without_a_yes(cli: Cli) -> None:
-    before = cli.store.read(STUCK.key)
+    before = cli.store.get(STUCK.key)
     ran = cli("release", "orders.fulfil#stuck", "--why", "ticket 7")
     assert ran.status == 2
     assert "--yes" in ran.err
-    assert cli.store.read(STUCK.key) == before
+    assert cli.store.get(STUCK.key) == before
 
 
 def test_release_settle_and_forget_say_what_happens_next_and_do_it(cli: Cli) -> None:
@@ -149,16 +149,16 @@ def test_a_decision_about_a_running_or_an_absent_record_is_refused(cli: Cli) -> 
     assert ran.status == 1
     assert "--force" in ran.err
     assert cli("release", "orders.fulfil#nothing", "--why", "ticket 7", "--yes").status == 1
-    assert cli.store.read(RUNNING.key) == RUNNING
+    assert cli.store.get(RUNNING.key) == RUNNING
 
 
 @pytest.mark.parametrize(("typed", "status"), [("n\n", 1), ("y\n", 0)])
 def test_on_a_terminal_a_person_is_asked(cli: Cli, typed: str, status: int) -> None:
-    before = cli.store.read(STUCK.key)
+    before = cli.store.get(STUCK.key)
     shown, ended = cli.on_a_terminal("release", "orders.fulfil#stuck", "--why", "ticket 7", typed=typed)
     assert "Do it? [y/N]" in shown
     assert ended == status
-    assert (cli.store.read(STUCK.key) == before) is (status == 1)
+    assert (cli.store.get(STUCK.key) == before) is (status == 1)
 
 
 def test_watch_shows_what_happens_to_a_key(cli: Cli) -> None:

@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 
 from idem import Key, Lapsed, Policy, Record, Retention, keys
-from idem.operators.answers import Exit, OperatorError
-from idem.operators.reading import (
+from idem.operators.operator_errors import Exit, OperatorError
+from idem.operators.record_text import (
     State,
     apart,
     as_json,
@@ -69,7 +69,7 @@ def test_a_running_record_says_what_happens_when_its_lease_ends() -> None:
 
 
 def test_a_failure_whose_attempts_are_used_up_says_so() -> None:
-    policy = Policy(retention=Retention.QUEUE, attempts_max=1)
+    policy = Policy(retention=Retention.QUEUE, starts_max=1)
     assert "started once, the limit of its policy" in reading_of(RECLAIMABLE, NOW, policy).next
 
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from idem.operators import consumers, samples, signing
-from idem.operators.answers import OperatorError
-from idem.operators.reading import now
+from idem.operators import consumers, samples, webhook_samples
+from idem.operators.operator_errors import OperatorError
+from idem.operators.record_text import now
 from idem.operators.samples import as_request
-from idem.operators.signing import PROVIDERS, scheme_of, signed
+from idem.operators.webhook_samples import PROVIDERS, scheme_of, signed
 from sandbox.isolation import ROOT
 
 EVENTS = ROOT / "events"
@@ -97,7 +97,7 @@ def test_a_provider_that_nobody_knows_is_refused_with_those_there_are() -> None:
     with pytest.raises(OperatorError, match="github"):
         scheme_of("acme", {})
     with pytest.raises(OperatorError, match="Whose webhook"):
-        signing.scheme_of(None, {"content-type": "application/json"})
+        webhook_samples.scheme_of(None, {"content-type": "application/json"})
 
 
 def test_a_rule_on_the_command_line_is_a_key_rule() -> None:

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 from idem import Key
 from idem.operators.connection import Connection
-from idem.operators.reading import now
+from idem.operators.record_text import now
 from idem.operators.scanning import Size, Wanted, cost, find, pages, size
-from idem.record import Result
+from idem.record import StoredResult
 from tests.cli.records import SUCCEEDED, put
 
-LARGE = Result("json", '"' + "x" * 250_000 + '"')
+LARGE = StoredResult("json", '"' + "x" * 250_000 + '"')
 
 
 def test_a_look_stops_at_its_page_limit_and_says_where_it_can_go_on(connection: Connection) -> None:

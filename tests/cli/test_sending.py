@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from idem import Consumer, MemoryStore, Policy, Retention, WebhookSource, keys
-from idem.operators.signing import scheme_of
+from idem.operators.webhook_samples import scheme_of
 from tests.cli.conftest import Cli
 
 pytestmark = pytest.mark.e2e

@@ -9,7 +9,7 @@ import pytest
 from starlette.responses import PlainTextResponse
 from starlette.types import Message, Scope
 
-from sandbox.console.guarding import BODY_BYTES_MAX, Guard
+from sandbox.console.same_origin import BODY_BYTES_MAX, Guard
 
 HOST = "127.0.0.1:8787"
 OURS = {"host": HOST, "origin": f"http://{HOST}", "content-type": "application/json", "content-length": "2"}

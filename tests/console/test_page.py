@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from idem import Key
-from idem.record import Failure, Result
+from idem.record import Failure, StoredResult
 from sandbox.account import LocalAccount
 from tests.cli.conftest import make_table
 from tests.cli.records import EVERY, FAILED, SUCCEEDED, put
@@ -88,7 +88,9 @@ def test_nothing_of_a_record_is_interpreted_as_markup(serve: Serve, table: str, 
     put(
         served.connection.dynamodb,
         table,
-        replace(SUCCEEDED, key=Key("o", HOSTILE), result=Result("json", f'"{HOSTILE}"'), origin={"source": HOSTILE}),
+        replace(
+            SUCCEEDED, key=Key("o", HOSTILE), result=StoredResult("json", f'"{HOSTILE}"'), origin={"source": HOSTILE}
+        ),
         replace(FAILED, failure=failure, origin={HOSTILE: HOSTILE}),
     )
     page.goto(served.url)

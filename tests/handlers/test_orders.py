@@ -10,8 +10,8 @@ import pytest
 
 from handlers import orders
 from idem import Consumer, DynamoStore
+from idem.dynamo.statements import Together
 from idem.errors import WrongEvent
-from idem.many import Together
 from idem.testing import FaultyStore, ManualClock, crash_before, lose_answer, one_effect, redeliver, sqs_event
 from tests.handlers.conftest import Stack, sample
 

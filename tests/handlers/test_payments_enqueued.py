@@ -12,8 +12,8 @@ import pytest
 
 from handlers import payments, payments_enqueued, payments_receiver
 from idem import Consumer
-from idem.sources.forward import Forwarder
 from idem.testing import ManualClock, stripe_request
+from idem.webhooks.forwarder import Forwarder
 from tests.handlers.conftest import SECRET, SIGNED_AT, Stack, sample
 
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from idem import DynamoStore, MemoryStore, Put
 from idem.clock import Clock
-from idem.many import Together
+from idem.dynamo.schema import PARTITION_KEY, SORT_KEY, SORT_VALUE, Item, primary_key, to_item
+from idem.dynamo.statements import Together
 from idem.record import Key, Record
-from idem.schema import PARTITION_KEY, SORT_KEY, SORT_VALUE, Item, primary_key, to_item
 from idem.store import Store
 from idem.writes import Write
 

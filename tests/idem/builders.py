@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from idem.record import Claim, Failure, Key, Record, Request, Result, Status
+from idem.record import Claim, Failure, Key, Record, Request, Status, StoredResult
 from idem.testing import START_MS
 
 NOW = START_MS  # epoch ms, a whole second
 NOW_S = NOW // 1000
 KEY = Key("orders.fulfil", "o-1")
-RESULT = Result("json", '{"shipped":true}')
-OTHER_RESULT = Result("json", '{"shipped":false}')
+RESULT = StoredResult("json", '{"shipped":true}')
+OTHER_RESULT = StoredResult("json", '{"shipped":false}')
 FAILURE = Failure(type="CardRefused", message="no funds", reclaimable=False)
 RECLAIMABLE = Failure(type="Timeout", message="slow", reclaimable=True)
 

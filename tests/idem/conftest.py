@@ -11,7 +11,7 @@ from botocore.config import Config
 from hypothesis import settings
 from moto import mock_aws
 
-from idem.many import Together
+from idem.dynamo.statements import Together
 from sandbox.account import LocalAccount
 from tests.idem.benches import Bench, DynamoBench, MemoryBench
 from tests.idem.clocks import TestClock

@@ -1,4 +1,4 @@
-"""BatchExecuteStatement for moto, which fails on parameters: the three statements of idem.many, as single writes.
+"""BatchExecuteStatement for moto, which fails on parameters: the three statements of idem.dynamo.statements, as single writes.
 
 As on DynamoDB, an INSERT is refused without the item that stands there, an UPDATE or DELETE with it.
 """

@@ -8,24 +8,24 @@ from typing import Any
 
 import pytest
 
-from idem.dynamo import DynamoStore
+from idem.dynamo.schema import from_item, primary_key, to_item
+from idem.dynamo.store import DynamoStore
 from idem.record import (
+    Abandoned,
     Claim,
     Failed,
     Failure,
-    Finished,
     Held,
     Key,
     Mismatch,
     Record,
     Request,
     Status,
+    Succeeded,
     TakeOver,
-    Unsettled,
     claimed_record,
     decide,
 )
-from idem.schema import from_item, primary_key, to_item
 from tests.idem.benches import Locked, create_table
 from tests.idem.builders import NOW, NOW_S, RESULT
 from tests.idem.clocks import TestClock
@@ -40,7 +40,7 @@ HASHES: dict[str, tuple[str | None, str | None]] = {
     "other": ("v1:aa", "v1:bb"),
     "other version": ("v0:aa", "v1:bb"),
 }
-RULES = tuple(itertools.product((2, 3), (False, True)))  # attempts_max against two starts; hold_lapsed
+RULES = tuple(itertools.product((2, 3), (False, True)))  # starts_max against two starts; hold_lapsed
 
 
 def states() -> Iterator[tuple[str, dict[str, Any]]]:
@@ -76,7 +76,7 @@ def combinations() -> Iterator[tuple[str, Record, Request]]:
             deadline=NOW + 50_000,
             expires_at=NOW_S + 3_600,
             request_hash=wanted,
-            attempts_max=limit,
+            starts_max=limit,
             hold_lapsed=hold,
             skew_margin_ms=MARGIN_MS,
         )
@@ -118,4 +118,4 @@ def test_what_the_engine_allows_is_what_decide_says(request: pytest.FixtureReque
         after = claimed_record(said.successor) if isinstance(said, TakeOver) else stored
         assert held[wanted.key] == after, name
         kinds.add(type(said))
-    assert kinds == {TakeOver, Claim, Finished, Failed, Held, Mismatch, Unsettled}
+    assert kinds == {TakeOver, Claim, Succeeded, Failed, Held, Mismatch, Abandoned}

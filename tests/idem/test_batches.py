@@ -111,7 +111,7 @@ def test_near_the_end_of_the_invocation_the_rest_is_reported_and_can_be_claimed_
 
 
 def test_giving_back_what_was_not_started_keeps_the_count_of_what_was(clock: TestClock) -> None:
-    policy = Policy(retention=DAY, attempts_max=2)
+    policy = Policy(retention=DAY, starts_max=2)
     failing = Bench(clock, fails_on("b"), policy=policy)
     failing.one({"id": "b"})
     slow = Bench(clock, lambda _payload, _claim: clock.pass_ms(9_800), policy=policy, store=failing.memory)
@@ -128,7 +128,7 @@ def test_a_neighbour_that_kills_the_process_uses_up_nobody_elses_attempts(clock:
         if payload["id"] == "killer":
             raise Crash
 
-    bench = Bench(clock, work, policy=Policy(retention=DAY, attempts_max=limit))
+    bench = Bench(clock, work, policy=Policy(retention=DAY, starts_max=limit))
     for count in range(limit):
         with pytest.raises(Crash):
             bench(*ids("killer", "victim"), seconds=10, receive_count=count + 1)
@@ -148,7 +148,7 @@ def test_work_that_was_done_before_a_suspect_is_recorded_before_the_suspect_runs
     bench = Bench(clock, work)
     with pytest.raises(Crash):
         bench(*ids("a", "killer"), receive_count=2)
-    done = bench.memory.read(Key("orders.fulfil", "a"))
+    done = bench.memory.get(Key("orders.fulfil", "a"))
     assert done is not None
     assert done.status is Status.SUCCEEDED
 
@@ -219,10 +219,10 @@ class Finishing(MemoryStore):
 
     at = NOW + 10**9
 
-    def read(self, key: Key) -> Any:
+    def get(self, key: Key) -> Any:
         if self._clock.now_ms() >= self.at:
             self.records[key] = another(Status.SUCCEEDED, key=key, result=RESULT)
-        return super().read(key)
+        return super().get(key)
 
 
 def waiting(clock: TestClock, seconds: float) -> tuple[Bench, Finishing]:

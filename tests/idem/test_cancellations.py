@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from botocore.exceptions import ParamValidationError
 
-from idem.dynamo import DynamoStore
+from idem.dynamo.schema import to_item
+from idem.dynamo.store import DynamoStore
+from idem.dynamo.transactions import CallerRefused, Impossible, RecordRefused, TryAgain, read_reasons
 from idem.errors import StoreUnavailable, TransactionRefused, WriteRefused
-from idem.guard import CallerRefused, Impossible, RecordRefused, TryAgain, read_reasons
-from idem.record import Finished, Status
-from idem.schema import to_item
+from idem.record import Status, Succeeded
 from tests.idem.benches import DynamoBench
 from tests.idem.builders import KEY, NOW, NOW_S, RESULT, record, request, won
 from tests.idem.clients import Raising, cancelled, client_error
@@ -75,7 +75,7 @@ def test_a_transaction_in_conflict_is_repeated(
 ) -> None:
     client = Raising(dynamo.client, "transact_write_items", *[cancelled(OK, reason)] * 3)
     run(store_on(client, dynamo, clock), verb)
-    stored = dynamo.store.read(KEY)
+    stored = dynamo.store.get(KEY)
     assert stored is not None
     assert stored.status is Status.SUCCEEDED
     assert clock.slept == [25, 50, 100]
@@ -122,7 +122,7 @@ def test_the_callers_refused_write_is_named_with_its_item(dynamo: DynamoBench, c
 def test_a_record_refused_together_with_the_callers_write_is_a_duplicate(dynamo: DynamoBench, clock: TestClock) -> None:
     stored = record(Status.SUCCEEDED)
     client = Raising(dynamo.client, "transact_write_items", cancelled(CHECK | {"Item": to_item(stored)}, CHECK))
-    assert run(store_on(client, dynamo, clock), "guard") == Finished(stored)
+    assert run(store_on(client, dynamo, clock), "guard") == Succeeded(stored)
 
 
 def run(store: DynamoStore, verb: str, deadline: int = NOW + 50_000) -> object:

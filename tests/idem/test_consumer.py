@@ -40,7 +40,7 @@ POLICY = Policy(retention=DAY, permanent=(Final,), forget=(KeyError,), transient
 
 
 def stored(bench: Bench) -> Record:
-    found = bench.memory.read(KEY)
+    found = bench.memory.get(KEY)
     assert found is not None
     return found
 
@@ -124,7 +124,7 @@ def test_an_unlisted_error_is_what_the_policy_says(clock: TestClock, otherwise: 
 def test_work_is_started_as_often_as_the_policy_allows_and_the_last_failure_is_final(
     clock: TestClock, limit: int
 ) -> None:
-    bench = Bench(clock, raising(Passing()), policy=replace(POLICY, attempts_max=limit))
+    bench = Bench(clock, raising(Passing()), policy=replace(POLICY, starts_max=limit))
     endings = [bench.one() for _ in range(limit + 2)]
     kinds = [type(ending) for ending in endings]
     assert kinds == [Retry] * (limit - 1) + [Rejected] * 3
@@ -224,7 +224,7 @@ def test_the_event_is_what_the_source_says(clock: TestClock) -> None:
 
 def test_a_start_that_the_store_does_not_count_is_not_made(clock: TestClock) -> None:
     store = FaultyStore(MemoryStore(clock), refuse("begin"))
-    bench = Bench(clock, store=store, policy=Policy(retention=DAY, attempts_max=3))
+    bench = Bench(clock, store=store, policy=Policy(retention=DAY, starts_max=3))
     first, second = bench({"id": "o-1"}, {"id": "o-2"})
     assert isinstance(first, Unavailable)
     assert not first.ran

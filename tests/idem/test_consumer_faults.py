@@ -39,7 +39,7 @@ POLICY = Policy(retention=DAY, permanent=(Final,), forget=(KeyError,), transient
 
 
 def stored(bench: Bench) -> Record:
-    found = bench.memory.read(KEY)
+    found = bench.memory.get(KEY)
     assert found is not None
     return found
 

@@ -9,8 +9,8 @@ import pytest
 from botocore.exceptions import NoCredentialsError, ParamValidationError, ReadTimeoutError
 
 from idem import Consumer, Policy, SqsSource, keys
-from idem.dynamo import DynamoStore
-from idem.engine import RETRY_BASE_MS, RETRY_CAP_MS, RETRY_FOR_MS
+from idem.dynamo.sender import RETRY_BASE_MS, RETRY_CAP_MS, RETRY_FOR_MS
+from idem.dynamo.store import DynamoStore
 from idem.errors import StoreUnavailable
 from idem.record import Claim, Status
 from idem.store import Store
@@ -135,7 +135,7 @@ def test_outcomes_of_work_that_has_run_are_sent_until_they_arrive(
 ) -> None:
     client = run(verb, dynamo, clock, error, error)
     assert client.count(VERBS[verb][0]) == 3
-    stored = dynamo.store.read(KEY)
+    stored = dynamo.store.get(KEY)
     assert stored is None or stored.status is not Status.IN_PROGRESS
 
 
@@ -157,7 +157,7 @@ def test_a_request_that_was_never_sent_is_not_repeated(dynamo: DynamoBench, cloc
 def test_a_failed_read_is_store_unavailable(dynamo: DynamoBench, clock: TestClock) -> None:
     store = DynamoStore(Raising(dynamo.client, "get_item", OSError("reset")), dynamo.table, clock=clock)
     with pytest.raises(StoreUnavailable) as failed:
-        store.read(KEY)
+        store.get(KEY)
     assert failed.value.verb == "read"
 
 

@@ -11,10 +11,10 @@ import pytest
 
 from idem import keys
 from idem.delivery import Delivery
+from idem.dynamo.schema import primary_key
 from idem.errors import ConfigurationError, InputRefused, MissingKeyPart
 from idem.keys import KeyRule, make_key
 from idem.record import Key
-from idem.schema import primary_key
 
 
 def delivery(payload: Any = None, **more: Any) -> Delivery:

@@ -7,9 +7,9 @@ from unicodedata import normalize
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from idem.dynamo.schema import KEY_PREFIX, primary_key
 from idem.errors import MissingKeyPart
 from idem.keys import IDENTITY_BYTES_MAX, make_key
-from idem.schema import KEY_PREFIX, primary_key
 
 OPERATIONS = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,10}", fullmatch=True)
 NASTY = st.sampled_from(

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from idem.dynamo import DynamoStore
+from idem.dynamo.store import DynamoStore
 from idem.errors import StoreUnavailable
-from idem.record import Claim, Finished, Key, Record, Status, claimed_record
+from idem.record import Claim, Key, Record, Status, Succeeded, claimed_record
 from idem.writes import Update
 from tests.idem.benches import DynamoBench
 from tests.idem.builders import FAILURE, KEY, NOW_S, RECLAIMABLE, RESULT, lapsed, record, request, won
@@ -54,7 +54,7 @@ def test_a_claim_whose_answer_was_lost_recognises_itself(
         dynamo.place(found)
     claim = won(store_on(engine(dynamo.client), dynamo, clock).claim(request()))
     assert claim.token == "mine"
-    assert dynamo.store.read(KEY) == claimed_record(claim)
+    assert dynamo.store.get(KEY) == claimed_record(claim)
     assert claim.attempt == (1 if found is None or found.expires_at == NOW_S - 1 else found.attempt + 1)
 
 
@@ -91,7 +91,7 @@ def test_an_outcome_whose_answer_was_lost_is_recorded(
         store.complete(claim, RESULT, LATER)
     else:
         store.fail(claim, FAILURE, LATER)
-    stored = dynamo.store.read(KEY)
+    stored = dynamo.store.get(KEY)
     assert stored is not None
     assert (stored.status, stored.expires_at) == (status, LATER)
 
@@ -115,7 +115,7 @@ def test_a_begin_whose_answer_was_lost_counts_at_most_one_start(
         started = store.begin(claim)
     except StoreUnavailable:
         started = store.begin(claim)
-    stored = dynamo.store.read(KEY)
+    stored = dynamo.store.get(KEY)
     assert stored is not None
     assert stored.starts == started.starts == 1
 
@@ -126,7 +126,7 @@ def test_a_commit_whose_answer_was_lost_writes_once(
 ) -> None:
     claim = won(dynamo.store.claim(request()))
     store_on(engine(dynamo.client), dynamo, clock).commit(claim, RESULT, LATER, [count_up(dynamo)])
-    stored = dynamo.store.read(KEY)
+    stored = dynamo.store.get(KEY)
     assert stored is not None
     assert (stored.status, made(dynamo)) == (Status.SUCCEEDED, 1)
 
@@ -139,9 +139,9 @@ def test_a_guard_whose_answer_was_lost_writes_once_and_says_so(
     if found:
         dynamo.place(found)
     answer = store_on(engine(dynamo.client), dynamo, clock).guard(request(), RESULT, [count_up(dynamo)])
-    stored = dynamo.store.read(KEY)
+    stored = dynamo.store.get(KEY)
     assert stored is not None
-    assert answer == Finished(stored)
+    assert answer == Succeeded(stored)
     assert (stored.claim_token, made(dynamo)) == ("mine", 1)
 
 
@@ -181,8 +181,8 @@ def test_an_engine_that_sends_no_item_gives_the_same_answers(
 ) -> None:
     dynamo.place(stored)
     answer = store_on(Silent(dynamo.client), dynamo, clock).claim(request())
-    held = dynamo.store.read(KEY)
+    held = dynamo.store.get(KEY)
     dynamo.place(stored)
     assert answer == dynamo.store.claim(request())
-    assert held == dynamo.store.read(KEY)
+    assert held == dynamo.store.get(KEY)
     assert held == (claimed_record(answer) if isinstance(answer, Claim) else stored)

@@ -13,14 +13,14 @@ import pytest
 from idem import MemoryStore, Policy, Retention, keys, once
 from idem.clock import new_token
 from idem.delivery import Done, Rejected
-from idem.dynamo import DynamoStore
+from idem.dynamo.schema import TTL_ATTRIBUTE, to_item
+from idem.dynamo.store import DynamoStore
 from idem.errors import (
     ClaimLost,
     MissingKeyPart,
     RequestMismatch,
 )
 from idem.record import Key, Status
-from idem.schema import TTL_ATTRIBUTE, to_item
 from idem.testing import sqs_event
 from tests.idem.benches import DynamoBench
 from tests.idem.builders import FAILURE, KEY, NOW, NOW_S, RESULT, lapsed, record, request, won
@@ -228,7 +228,7 @@ def test_the_payload_is_checked_against_the_record_that_comes_back(dynamo: Dynam
 def test_completing_keeps_the_hash(dynamo: DynamoBench) -> None:
     claim = won(dynamo.store.claim(request(request_hash="v1:aa")))
     dynamo.store.complete(claim, RESULT, LATER)
-    assert type(dynamo.store.claim(request("next", request_hash="v1:aa"))).__name__ == "Finished"
+    assert type(dynamo.store.claim(request("next", request_hash="v1:aa"))).__name__ == "Succeeded"
     assert type(dynamo.store.claim(request("next", request_hash="v1:bb"))).__name__ == "Mismatch"
 
 

@@ -10,7 +10,8 @@ import pytest
 
 from idem import Consumer, Lapsed, MemoryStore, Policy, Retention, SqsSource, WebhookSource, keys, once
 from idem.delivery import Busy, Delivery, Done, Retry
-from idem.dynamo import DynamoStore
+from idem.dynamo.store import DynamoStore
+from idem.dynamo.transactions import Impossible, read_reasons
 from idem.errors import (
     InProgress,
     SignatureInvalid,
@@ -18,11 +19,10 @@ from idem.errors import (
     WriteRefused,
     WrongEvent,
 )
-from idem.guard import Impossible, read_reasons
 from idem.record import Key, Status
 from idem.sources.http import HttpRequest
-from idem.sources.schemes import stripe
 from idem.testing import sign_stripe, sqs_event
+from idem.webhooks.schemes import stripe
 from tests.idem.benches import DynamoBench
 from tests.idem.builders import KEY, NOW, NOW_S, RESULT, lapsed, record, request, won
 from tests.idem.clients import Raising, client_error

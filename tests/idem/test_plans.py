@@ -61,7 +61,7 @@ def test_the_writes_and_the_record_are_made_at_once_and_once(bench: StoreBench, 
     planned = Planned(clock, bench.store, entering(bench))
     assert planned() == [Done({"entered": True}, replayed=False, attempt=1)]
     assert planned() == [Done({"entered": True}, replayed=True, attempt=1)]
-    stored = bench.store.read(KEY)
+    stored = bench.store.get(KEY)
     assert stored is not None
     assert stored.status is Status.SUCCEEDED
     assert bench.order("o-1") == {"orderId": {"S": "o-1"}}
@@ -80,7 +80,7 @@ def test_a_refused_write_is_the_plans_failure_and_leaves_no_record(bench: StoreB
     (outcome,) = Planned(clock, bench.store, entering(bench))()
     assert isinstance(outcome, Retry)
     assert isinstance(outcome.error, WriteRefused)
-    assert bench.store.read(KEY) is None
+    assert bench.store.get(KEY) is None
 
 
 def test_a_permanent_error_of_a_plan_is_recorded_and_answers_from_then_on(clock: TestClock) -> None:

@@ -72,8 +72,8 @@ def test_a_function_that_fails_hides_nothing(clock: TestClock) -> None:
     [
         {"transient": (ValueError,), "permanent": (ValueError,)},
         {"permanent": (ValueError, ValueError)},
-        {"attempts_max": 0},
-        {"attempts_max": -1},
+        {"starts_max": 0},
+        {"starts_max": -1},
         {"lease": timedelta(0)},
         {"wait": timedelta(seconds=-1)},
         {"wait": timedelta(hours=1)},

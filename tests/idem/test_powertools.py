@@ -18,9 +18,9 @@ from moto import mock_aws
 
 from idem import Commit, Consumer, DynamoStore, MemoryStore, NotKept, Policy, Retention, SqsSource, Status, Store, keys
 from idem.delivery import Busy, Done, Ending, Unavailable
+from idem.dynamo.statements import Together
 from idem.errors import CorruptRecord
-from idem.many import Together
-from idem.powertools import PowertoolsRecords
+from idem.powertools.records import PowertoolsRecords
 from idem.testing import ManualClock, sqs_event
 
 REGION = "us-east-1"
@@ -295,6 +295,6 @@ def test_on_dynamodb_the_old_record_is_stored_as_any_of_ours(before: Before) -> 
     store = DynamoStore(before.client, "ours", together=Together.SINGLY)
     after = After(before, store)
     assert after.deliver(ORDER)[0].replayed
-    record = store.read(keys.make_key("orders.fulfil", ["o-1"]))
+    record = store.get(keys.make_key("orders.fulfil", ["o-1"]))
     assert record is not None
     assert (record.status, record.result and json.loads(record.result.text)) == (Status.SUCCEEDED, {"total": 3})

@@ -16,7 +16,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from idem import Commit, DynamoStore, MemoryStore, NotKept, Policy, ResultId, Store, keys, once
-from idem.record import Result
+from idem.record import StoredResult
 from idem.results import replay, store
 from tests.idem.benches import DynamoBench
 from tests.idem.builders import NOW_S
@@ -207,7 +207,7 @@ def test_a_commit_returns_its_result_and_not_itself(clock: TestClock) -> None:
 
 def test_a_record_without_a_result_is_not_mistaken_for_none() -> None:
     assert isinstance(replay(None), NotKept)
-    assert replay(Result("json", "null")) is None
+    assert replay(StoredResult("json", "null")) is None
 
 
 @given(JSON_VALUES, st.integers(0, 40))

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from idem.dynamo import ROUNDS_MAX, DynamoStore
+from idem.dynamo.store import ROUNDS_MAX, DynamoStore
 from idem.errors import ClaimLost, StoreUnavailable
-from idem.record import Finished, Held, Status, claimed_record
+from idem.record import Held, Status, Succeeded, claimed_record
 from tests.idem.benches import DynamoBench
 from tests.idem.builders import KEY, NOW, NOW_S, RECLAIMABLE, RESULT, lapsed, record, request, won
 from tests.idem.clients import Interfering, Silent
@@ -43,7 +43,7 @@ def test_a_takeover_that_lost_to_a_finished_rival_gets_its_result(dynamo: Dynamo
         dynamo.store.complete(won(dynamo.store.claim(request("rival"))), RESULT, LATER)
 
     answer = store_on(Interfering(dynamo.client, {("put_item", 2): rival}), dynamo, clock).claim(request())
-    assert isinstance(answer, Finished)
+    assert isinstance(answer, Succeeded)
     assert answer.record.claim_token == "rival"
 
 
@@ -56,9 +56,9 @@ def test_a_slow_first_attempt_that_records_just_before_a_takeover_is_not_overwri
     client = Interfering(dynamo.client, {(write, 2): lambda: dynamo.store.complete(slow, RESULT, LATER)})
     store = store_on(client, dynamo, clock)
     answer = store.claim(request()) if verb == "claim" else store.guard(request(), RESULT, [dynamo.put_order("o-1")])
-    assert isinstance(answer, Finished)
+    assert isinstance(answer, Succeeded)
     assert answer.record.claim_token == "slow"
-    assert dynamo.store.read(KEY) == answer.record
+    assert dynamo.store.get(KEY) == answer.record
     assert dynamo.order("o-1") is None
 
 
@@ -70,7 +70,7 @@ def test_a_takeover_names_the_version_it_saw_also_after_a_rivals_failure(dynamo:
 
     claim = won(store_on(Interfering(dynamo.client, {("put_item", 2): rival}), dynamo, clock).claim(request()))
     assert (claim.attempt, claim.starts) == (4, 4)
-    assert dynamo.store.read(KEY) == claimed_record(claim)
+    assert dynamo.store.get(KEY) == claimed_record(claim)
 
 
 def test_a_start_that_was_counted_meanwhile_is_not_forgotten_by_a_takeover(
@@ -95,7 +95,7 @@ def test_a_record_that_vanishes_in_between_is_claimed_from_the_start(
     client = engine(Interfering(dynamo.client, {("put_item", 2): vanish}))
     claim = won(store_on(client, dynamo, clock).claim(request()))
     assert (claim.attempt, claim.starts) == (1, 1)
-    assert dynamo.store.read(KEY) == claimed_record(claim)
+    assert dynamo.store.get(KEY) == claimed_record(claim)
 
 
 @pytest.mark.parametrize("verb", ["claim", "guard"])
@@ -113,7 +113,7 @@ def test_a_key_that_never_stands_still_is_given_up_after_some_rounds(
     with pytest.raises(StoreUnavailable):
         store.claim(request()) if verb == "claim" else store.guard(request(), RESULT, [])
     assert client.count(write) == ROUNDS_MAX
-    stored = dynamo.store.read(KEY)
+    stored = dynamo.store.get(KEY)
     assert stored is not None
     assert stored.claim_token != "mine"
 
@@ -126,5 +126,5 @@ def test_a_commit_overtaken_at_the_last_moment_writes_nothing(
     client = Interfering(dynamo.client, {("transact_write_items", 1): lambda: dynamo.place(record(status))})
     with pytest.raises(ClaimLost):
         store_on(client, dynamo, clock).commit(claim, RESULT, LATER, [dynamo.put_order("o-1")])
-    assert dynamo.store.read(KEY) == record(status)
+    assert dynamo.store.get(KEY) == record(status)
     assert dynamo.order("o-1") is None

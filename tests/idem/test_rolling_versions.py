@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from idem import Claim, Consumer, Delivery, Done, Ending, Policy, Retention, SqsSource, Unavailable, keys, once, schema
+from idem import Claim, Consumer, Delivery, Done, Ending, Policy, Retention, SqsSource, Unavailable, keys, once
+from idem.dynamo import schema
 from idem.errors import CorruptRecord
 from idem.flow import Flow
-from idem.record import Result
+from idem.record import StoredResult
 from idem.store import Store
 from idem.testing import sqs_event
 from tests.idem.benches import DynamoBench
@@ -118,7 +119,7 @@ def claimed(site: Site, dynamo: DynamoBench, version: int) -> Claim:
 
 def finish(site: Site, store: Store, claim: Claim, version: int) -> None:
     with site.code(version):
-        store.complete(claim, Result("json", '"by the worker"'), claim.expires_at)
+        store.complete(claim, StoredResult("json", '"by the worker"'), claim.expires_at)
 
 
 def test_an_old_worker_that_outlives_the_deployment_records_its_own_claim(site: Site, dynamo: DynamoBench) -> None:

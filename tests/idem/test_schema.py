@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from idem.dynamo.schema import VERSION, from_item, primary_key, to_item
 from idem.errors import CorruptRecord
-from idem.record import Failure, Key, Record, Result, Status
-from idem.schema import VERSION, from_item, primary_key, to_item
+from idem.record import Failure, Key, Record, Status, StoredResult
 
 KEY = Key("orders.fulfil", "o-1")
 IN_PROGRESS = {
@@ -67,9 +67,9 @@ def base(status: Status, **more: Any) -> Record:
 
 RECORDS = {
     "in progress": base(Status.IN_PROGRESS),
-    "succeeded": base(Status.SUCCEEDED, result=Result("json", '{"a":1}')),
-    "succeeded with an id": base(Status.SUCCEEDED, result=Result("id", "ord-7")),
-    "succeeded without its result": base(Status.SUCCEEDED, result=Result("omitted", "it has 5000 bytes")),
+    "succeeded": base(Status.SUCCEEDED, result=StoredResult("json", '{"a":1}')),
+    "succeeded with an id": base(Status.SUCCEEDED, result=StoredResult("id", "ord-7")),
+    "succeeded without its result": base(Status.SUCCEEDED, result=StoredResult("omitted", "it has 5000 bytes")),
     "failed": base(Status.FAILED, failure=Failure(type="E", message="m", reclaimable=True)),
 }
 
@@ -151,7 +151,7 @@ RECORD = st.builds(
     lease_until=st.none() | st.integers(0, 10**14),
     expires_at=st.none() | st.integers(0, 10**11),
     request_hash=st.none() | ANY_TEXT,
-    result=st.none() | st.builds(Result, kind=st.sampled_from(["json", "id", "omitted"]), text=ANY_TEXT),
+    result=st.none() | st.builds(StoredResult, kind=st.sampled_from(["json", "id", "omitted"]), text=ANY_TEXT),
     failure=st.none() | st.builds(Failure, type=ANY_TEXT, message=ANY_TEXT, reclaimable=st.booleans()),
     origin=st.dictionaries(ANY_TEXT, ANY_TEXT, max_size=3),
 )

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from idem.record import Claim, Failed, Finished, Held, Key, Mismatch, Record, Status, Unsettled, claimed_record
+from idem.record import Abandoned, Claim, Failed, Held, Key, Mismatch, Record, Status, Succeeded, claimed_record
 from tests.idem.benches import Bench
 from tests.idem.builders import FAILURE, KEY, NOW, NOW_S, RECLAIMABLE, RESULT, lapsed, record, request, won
 from tests.idem.clocks import TestClock
@@ -28,7 +28,7 @@ def test_the_first_claim_wins_and_is_recorded_as_asked(bench: Bench) -> None:
     wanted = request(request_hash="v1:aa")
     claim = won(bench.store.claim(wanted))
     assert (claim.attempt, claim.starts, claim.token) == (1, 1, "mine")
-    assert bench.store.read(KEY) == Record(
+    assert bench.store.get(KEY) == Record(
         key=KEY,
         status=Status.IN_PROGRESS,
         claim_token="mine",
@@ -68,14 +68,14 @@ def test_a_lapsed_lease_is_taken_over_with_the_next_attempt_number(bench: Bench)
     bench.place(lapsed())
     claim = won(bench.store.claim(request()))
     assert (claim.attempt, claim.starts) == (3, 3)
-    assert bench.store.read(KEY) == claimed_record(claim)
+    assert bench.store.get(KEY) == claimed_record(claim)
 
 
 def test_finished_work_answers_with_its_result(bench: Bench) -> None:
     stored = record(Status.SUCCEEDED)
     bench.place(stored)
     before = bench.raw(KEY)
-    assert bench.store.claim(request()) == Finished(stored)
+    assert bench.store.claim(request()) == Succeeded(stored)
     assert bench.raw(KEY) == before
 
 
@@ -91,26 +91,26 @@ def test_a_reclaimable_failure_is_taken_over_and_its_error_is_gone(bench: Bench)
     bench.place(record(Status.FAILED, failure=RECLAIMABLE))
     claim = won(bench.store.claim(request()))
     assert (claim.attempt, claim.starts) == (3, 3)
-    assert bench.store.read(KEY) == claimed_record(claim)
+    assert bench.store.get(KEY) == claimed_record(claim)
 
 
 def test_a_reclaimable_failure_is_final_once_the_attempts_are_used_up(bench: Bench) -> None:
     stored = record(Status.FAILED, failure=RECLAIMABLE, starts=3)
     bench.place(stored)
-    assert bench.store.claim(request(attempts_max=3)) == Failed(stored)
-    assert isinstance(bench.store.claim(request(attempts_max=4)), Claim)
+    assert bench.store.claim(request(starts_max=3)) == Failed(stored)
+    assert isinstance(bench.store.claim(request(starts_max=4)), Claim)
 
 
 def test_work_that_never_ended_is_unsettled_once_the_attempts_are_used_up(bench: Bench) -> None:
     bench.place(lapsed(starts=3))
     before = bench.raw(KEY)
-    assert isinstance(bench.store.claim(request(attempts_max=3)), Unsettled)
+    assert isinstance(bench.store.claim(request(starts_max=3)), Abandoned)
     assert bench.raw(KEY) == before
 
 
 def test_the_attempts_limit_counts_starts_and_not_attempts(bench: Bench) -> None:
     bench.place(lapsed(attempt=9, starts=1))
-    claim = won(bench.store.claim(request(attempts_max=2)))
+    claim = won(bench.store.claim(request(starts_max=2)))
     assert (claim.attempt, claim.starts) == (10, 2)
 
 
@@ -118,7 +118,7 @@ def test_a_lapsed_lease_is_unsettled_where_the_policy_holds_it(bench: Bench) -> 
     bench.place(lapsed())
     before = bench.raw(KEY)
     answer = bench.store.claim(request(hold_lapsed=True))
-    assert isinstance(answer, Unsettled)
+    assert isinstance(answer, Abandoned)
     assert answer.record == lapsed()
     assert bench.raw(KEY) == before
 
@@ -126,14 +126,14 @@ def test_a_lapsed_lease_is_unsettled_where_the_policy_holds_it(bench: Bench) -> 
 @in_any_state
 def test_an_expired_record_is_taken_over_from_the_start(bench: Bench, made: Callable[..., Record]) -> None:
     bench.place(made(expires_at=NOW_S - 1, request_hash="v1:aa"))
-    claim = won(bench.store.claim(request(request_hash="v1:bb", hold_lapsed=True, attempts_max=1)))
+    claim = won(bench.store.claim(request(request_hash="v1:bb", hold_lapsed=True, starts_max=1)))
     assert (claim.attempt, claim.starts) == (1, 1)
-    assert bench.store.read(KEY) == claimed_record(claim)
+    assert bench.store.get(KEY) == claimed_record(claim)
 
 
 def test_a_record_is_expired_only_after_the_margin(bench: Bench, clock: TestClock) -> None:
     bench.place(record(Status.SUCCEEDED, expires_at=NOW_S - 1))
-    assert isinstance(bench.store.claim(request(skew_margin_ms=1_001)), Finished)
+    assert isinstance(bench.store.claim(request(skew_margin_ms=1_001)), Succeeded)
     clock.pass_ms(1)
     assert isinstance(bench.store.claim(request(skew_margin_ms=1_001)), Claim)
 
@@ -142,12 +142,12 @@ def test_a_permanent_record_never_expires(bench: Bench, clock: TestClock) -> Non
     stored = record(Status.SUCCEEDED, expires_at=None)
     bench.place(stored)
     clock.pass_ms(100 * 365 * 86_400_000)
-    assert bench.store.claim(request()) == Finished(stored)
+    assert bench.store.claim(request()) == Succeeded(stored)
 
 
 def test_a_permanent_key_is_stored_without_an_expiry(bench: Bench) -> None:
     bench.store.claim(request(expires_at=None))
-    stored = bench.store.read(KEY)
+    stored = bench.store.get(KEY)
     assert stored is not None
     assert stored.expires_at is None
 
@@ -157,7 +157,7 @@ def test_another_request_is_a_mismatch_before_anything_else(bench: Bench, made: 
     stored = made(request_hash="v1:aa")
     bench.place(stored)
     before = bench.raw(KEY)
-    assert bench.store.claim(request(request_hash="v1:bb", hold_lapsed=True, attempts_max=1)) == Mismatch(stored)
+    assert bench.store.claim(request(request_hash="v1:bb", hold_lapsed=True, starts_max=1)) == Mismatch(stored)
     assert bench.raw(KEY) == before
 
 
@@ -168,13 +168,13 @@ def test_hashes_are_compared_only_with_hashes_of_the_same_rule(
     bench: Bench, stored: str | None, wanted: str | None
 ) -> None:
     bench.place(record(Status.SUCCEEDED, request_hash=stored))
-    assert isinstance(bench.store.claim(request(request_hash=wanted)), Finished)
+    assert isinstance(bench.store.claim(request(request_hash=wanted)), Succeeded)
 
 
 def test_my_token_on_finished_work_is_not_a_claim(bench: Bench) -> None:
     stored = record(Status.SUCCEEDED, claim_token="mine")
     bench.place(stored)
-    assert bench.store.claim(request()) == Finished(stored)
+    assert bench.store.claim(request()) == Succeeded(stored)
 
 
 def test_attempts_and_starts_rise_from_attempt_to_attempt(bench: Bench) -> None:
@@ -191,7 +191,7 @@ def test_a_claim_that_does_not_start_the_work_counts_no_start_until_it_begins(be
     assert (claim.attempt, claim.starts) == (1, 0)
     started = bench.store.begin(claim)
     assert started == replace(claim, starts=1)
-    assert bench.store.read(KEY) == claimed_record(started)
+    assert bench.store.get(KEY) == claimed_record(started)
 
 
 def test_keys_of_other_operations_and_identities_are_independent(bench: Bench) -> None:
@@ -201,7 +201,7 @@ def test_keys_of_other_operations_and_identities_are_independent(bench: Bench) -
 
 
 def test_reading_gives_the_record_even_when_it_is_expired(bench: Bench) -> None:
-    assert bench.store.read(KEY) is None
+    assert bench.store.get(KEY) is None
     stored = record(Status.SUCCEEDED, expires_at=NOW_S - 1, result=RESULT)
     bench.place(stored)
-    assert bench.store.read(KEY) == stored
+    assert bench.store.get(KEY) == stored

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from idem.errors import ClaimLost
-from idem.record import Claim, Record, Result, Status
+from idem.record import Claim, Record, Status, StoredResult
 from idem.store import Store, failed, succeeded
 from tests.idem.benches import Bench
 from tests.idem.builders import FAILURE, KEY, NOW, NOW_S, OTHER_RESULT, RECLAIMABLE, RESULT, record, request, won
@@ -37,28 +37,28 @@ SUCCESSORS: dict[str, Record] = {
 
 def claimed(bench: Bench) -> tuple[Claim, Record]:
     claim = won(bench.store.claim(request(request_hash="v1:aa")))
-    stored = bench.store.read(KEY)
+    stored = bench.store.get(KEY)
     assert stored is not None
     return claim, stored
 
 
 @pytest.mark.parametrize(
-    "result", [RESULT, Result("id", "ord-7"), Result("omitted", "too large"), Result("json", "null")]
+    "result", [RESULT, StoredResult("id", "ord-7"), StoredResult("omitted", "too large"), StoredResult("json", "null")]
 )
 def test_completing_keeps_the_result_and_everything_else_of_the_record(
-    bench: Bench, clock: TestClock, result: Result
+    bench: Bench, clock: TestClock, result: StoredResult
 ) -> None:
     claim, stored = claimed(bench)
     clock.pass_ms(5_000)
     bench.store.complete(claim, result, LATER)
-    assert bench.store.read(KEY) == succeeded(stored, result, LATER, NOW + 5_000)
+    assert bench.store.get(KEY) == succeeded(stored, result, LATER, NOW + 5_000)
 
 
 def test_failing_keeps_the_error_and_everything_else_of_the_record(bench: Bench, clock: TestClock) -> None:
     claim, stored = claimed(bench)
     clock.pass_ms(5_000)
     bench.store.fail(claim, FAILURE, LATER)
-    assert bench.store.read(KEY) == failed(stored, FAILURE, LATER, NOW + 5_000)
+    assert bench.store.get(KEY) == failed(stored, FAILURE, LATER, NOW + 5_000)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_failing_keeps_the_error_and_everything_else_of_the_record(bench: Bench,
 def test_an_outcome_moves_the_end_of_the_record(bench: Bench, verb: Verb) -> None:
     claim, _ = claimed(bench)
     verb(bench.store, claim)
-    stored = bench.store.read(KEY)
+    stored = bench.store.get(KEY)
     assert stored is not None
     assert (stored.expires_at, stored.lease_until) == (LATER, None)
 
@@ -75,7 +75,7 @@ def test_an_outcome_moves_the_end_of_the_record(bench: Bench, verb: Verb) -> Non
 def test_an_outcome_can_make_a_record_permanent(bench: Bench) -> None:
     claim, _ = claimed(bench)
     bench.store.complete(claim, RESULT, None)
-    stored = bench.store.read(KEY)
+    stored = bench.store.get(KEY)
     assert stored is not None
     assert stored.expires_at is None
 
@@ -149,13 +149,13 @@ def test_a_repeated_outcome_never_replaces_the_first_result(bench: Bench) -> Non
     claim, stored = claimed(bench)
     bench.store.complete(claim, RESULT, LATER)
     bench.store.complete(claim, OTHER_RESULT, LATER)
-    assert bench.store.read(KEY) == succeeded(stored, RESULT, LATER, NOW)
+    assert bench.store.get(KEY) == succeeded(stored, RESULT, LATER, NOW)
 
 
 def test_beginning_twice_with_one_claim_counts_one_start(bench: Bench) -> None:
     claim = won(bench.store.claim(request(starts_now=False)))
     assert bench.store.begin(claim) == bench.store.begin(claim) == replace(claim, starts=1)
-    stored = bench.store.read(KEY)
+    stored = bench.store.get(KEY)
     assert stored is not None
     assert stored.starts == 1
 
@@ -181,4 +181,4 @@ def test_a_late_finisher_may_record_while_nobody_took_over(bench: Bench, clock: 
     claim, stored = claimed(bench)
     clock.pass_ms(600_000)
     bench.store.complete(claim, RESULT, LATER)
-    assert bench.store.read(KEY) == succeeded(stored, RESULT, LATER, NOW + 600_000)
+    assert bench.store.get(KEY) == succeeded(stored, RESULT, LATER, NOW + 600_000)

@@ -8,23 +8,23 @@ from typing import Any
 
 import pytest
 
-from idem.dynamo import DynamoStore
+from idem.dynamo.schema import primary_key
+from idem.dynamo.statements import Together
+from idem.dynamo.store import DynamoStore
 from idem.errors import ClaimLost, CorruptRecord, IdemError, StoreUnavailable
-from idem.many import Together
 from idem.record import (
     Answer,
     Claim,
-    Finished,
     Key,
     Record,
     Request,
     Status,
+    Succeeded,
     TakeOver,
     claimed_record,
     decide,
     first_claim,
 )
-from idem.schema import primary_key
 from idem.store import Complete, Fail, Recording, Release, failed, succeeded
 from tests.idem.benches import Bench, DynamoBench, Locked
 from tests.idem.builders import FAILURE, NOW, NOW_S, RECLAIMABLE, RESULT, lapsed, record, request, won
@@ -84,7 +84,7 @@ def test_each_key_gets_the_answer_that_a_single_claim_gives(bench: Bench) -> Non
         assert answer == expected(name, found), name
         stored = found and replace(found, key=key(name))
         after = claimed_record(answer) if isinstance(answer, Claim) else stored
-        assert bench.store.read(key(name)) == after, name
+        assert bench.store.get(key(name)) == after, name
 
 
 def test_more_keys_than_one_request_can_hold_are_all_claimed_and_recorded(bench: Bench) -> None:
@@ -93,7 +93,7 @@ def test_more_keys_than_one_request_can_hold_are_all_claimed_and_recorded(bench:
     assert [claim.key for claim in claims] == [key(name) for name in names]
     assert bench.store.record_many([Complete(claim, RESULT, LATER) for claim in claims]) == [None] * 30
     again = bench.store.claim_many([replace(asked(name), token=f"next-{name}") for name in names])
-    assert all(isinstance(answer, Finished) for answer in again)
+    assert all(isinstance(answer, Succeeded) for answer in again)
 
 
 def test_nothing_asked_is_nothing_answered(bench: Bench) -> None:
@@ -106,8 +106,8 @@ def test_each_outcome_is_recorded_as_its_single_verb_records_it(bench: Bench, cl
     done, broken, released = (won(answer) for answer in bench.store.claim_many([asked(name) for name in names]))
     recordings: list[Recording] = [Complete(done, RESULT, None), Fail(broken, FAILURE, LATER), Release(released)]
     assert bench.store.record_many(recordings) == [None, None, None]
-    assert bench.store.read(done.key) == succeeded(claimed_record(done), RESULT, None, NOW)
-    assert bench.store.read(broken.key) == failed(claimed_record(broken), FAILURE, LATER, NOW)
+    assert bench.store.get(done.key) == succeeded(claimed_record(done), RESULT, None, NOW)
+    assert bench.store.get(broken.key) == failed(claimed_record(broken), FAILURE, LATER, NOW)
     assert bench.raw(released.key) is None
     before = [bench.raw(key(name)) for name in names]
     clock.pass_ms(5_000)
@@ -133,8 +133,8 @@ def test_a_lost_claim_among_many_changes_nothing_and_stops_no_other(bench: Bench
     assert errors[0].found == successor
     assert errors[1] is None
     assert errors[2] is None if ending == "release" else isinstance(errors[2], ClaimLost)
-    assert bench.store.read(lost.key) == successor
-    stored = bench.store.read(kept.key)
+    assert bench.store.get(lost.key) == successor
+    stored = bench.store.get(kept.key)
     assert stored is None or stored.status is not Status.IN_PROGRESS
     assert bench.raw(gone.key) is None
 
@@ -172,7 +172,7 @@ def test_outcomes_whose_answer_was_lost_are_recorded(dynamo: DynamoBench, clock:
     claims = [won(dynamo.store.claim(asked(name))) for name in ("a", "b", "c")]
     recordings = [ending(claim) for ending, claim in zip(ENDINGS.values(), claims, strict=True)]
     assert store.record_many(recordings) == [None, None, None]
-    statuses = [found and found.status for found in map(dynamo.store.read, map(key, "abc"))]
+    statuses = [found and found.status for found in map(dynamo.store.get, map(key, "abc"))]
     assert statuses == [Status.SUCCEEDED, Status.FAILED, None]
 
 
@@ -223,7 +223,7 @@ def test_what_is_not_known_to_be_won_is_never_a_claim(dynamo: DynamoBench, clock
     answers = on(client, dynamo, clock).claim_many([asked("denied"), asked("held"), asked("free")])
     assert [type(answer) for answer in answers] == [StoreUnavailable, StoreUnavailable, Claim]
     assert dynamo.raw(key("denied")) is None
-    assert dynamo.store.read(held.key) == held
+    assert dynamo.store.get(held.key) == held
 
 
 def test_statements_are_given_up_inside_the_time_left(dynamo: DynamoBench, clock: TestClock) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from idem.errors import ClaimLost, TransactionRefused, WriteRefused
-from idem.record import Failed, Finished, Held, Key, Mismatch, Record, Result, Status
+from idem.record import Failed, Held, Key, Mismatch, Record, Status, StoredResult, Succeeded
 from idem.store import succeeded
 from idem.writes import Delete, Put, Update, Write
 from tests.idem.benches import Bench, DynamoBench
@@ -32,10 +32,10 @@ LATER = NOW_S + 7200
 
 def test_a_commit_records_the_outcome_and_makes_the_writes(bench: Bench) -> None:
     claim = won(bench.store.claim(request()))
-    stored = bench.store.read(KEY)
+    stored = bench.store.get(KEY)
     assert stored is not None
     bench.store.commit(claim, RESULT, LATER, [bench.put_order("o-1", only_new=True), bench.put_order("o-2")])
-    assert bench.store.read(KEY) == succeeded(stored, RESULT, LATER, NOW)
+    assert bench.store.get(KEY) == succeeded(stored, RESULT, LATER, NOW)
     assert bench.order("o-1") == {"orderId": {"S": "o-1"}}
     assert bench.order("o-2") == {"orderId": {"S": "o-2"}}
 
@@ -97,8 +97,8 @@ def test_a_guard_makes_the_writes_and_the_record_at_once(bench: Bench) -> None:
         result=RESULT,
         origin=wanted.origin,
     )
-    assert answer == Finished(expected)
-    assert bench.store.read(KEY) == expected
+    assert answer == Succeeded(expected)
+    assert bench.store.get(KEY) == expected
     assert bench.order("o-1") == {"orderId": {"S": "o-1"}}
 
 
@@ -106,7 +106,7 @@ def test_a_duplicate_guard_gets_the_stored_result_and_writes_nothing(bench: Benc
     bench.store.guard(request("first"), RESULT, [bench.put_order("o-1", state="first")])
     before = bench.raw(KEY)
     answer = bench.store.guard(request("second"), OTHER_RESULT, [bench.put_order("o-1", state="second")])
-    assert isinstance(answer, Finished)
+    assert isinstance(answer, Succeeded)
     assert (answer.record.claim_token, answer.record.result) == ("first", RESULT)
     assert bench.raw(KEY) == before
     assert bench.order("o-1") == {"orderId": {"S": "o-1"}, "state": {"S": "first"}}
@@ -150,9 +150,9 @@ def test_a_refused_guard_writes_nothing(bench: Bench, stored: Record, answers: C
 def test_a_guard_takes_over_what_a_claim_could_take_over(bench: Bench, stored: Record, attempt: int) -> None:
     bench.place(stored)
     answer = bench.store.guard(request(), RESULT, [bench.put_order("o-1")])
-    found = bench.store.read(KEY)
+    found = bench.store.get(KEY)
     assert found is not None
-    assert answer == Finished(found)
+    assert answer == Succeeded(found)
     assert (found.claim_token, found.attempt, found.status, found.failure) == ("mine", attempt, Status.SUCCEEDED, None)
     assert bench.order("o-1") == {"orderId": {"S": "o-1"}}
 
@@ -218,9 +218,9 @@ def _other(token: str) -> Any:
 
 
 def test_results_of_every_kind_can_be_committed(bench: Bench) -> None:
-    for number, result in enumerate((RESULT, Result("id", "ord-7"), Result("omitted", "too large"))):
+    for number, result in enumerate((RESULT, StoredResult("id", "ord-7"), StoredResult("omitted", "too large"))):
         claim = won(bench.store.claim(request(f"t-{number}", key=Key(KEY.operation, f"k-{number}"))))
         bench.store.commit(claim, result, None, [])
-        stored = bench.store.read(claim.key)
+        stored = bench.store.get(claim.key)
         assert stored is not None
         assert stored.result == result

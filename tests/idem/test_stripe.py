@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from idem.errors import MalformedDelivery, SignatureInvalid
 from idem.sources.http import HttpRequest
-from idem.sources.schemes import stripe
-from idem.sources.signatures import Identity
+from idem.webhooks.scheme import Identity
+from idem.webhooks.schemes import stripe
 
 SECRET = "whsec_test_secret"
 OLD = "whsec_old_secret"

@@ -15,7 +15,8 @@ from idem import Policy, once
 from idem.delivery import Done
 from idem.errors import InProgress
 from idem.keys import field
-from idem.store import MemoryStore, Store
+from idem.memory import MemoryStore
+from idem.store import Store
 from idem.testing import sqs_event
 from tests.idem.clocks import TestClock
 from tests.idem.conftest import STORES, make_bench

@@ -22,9 +22,9 @@ from idem.errors import (
     WrongEvent,
 )
 from idem.record import Status
-from idem.sources.schemes import stripe
-from idem.sources.webhook import answer
 from idem.testing import sign_stripe
+from idem.webhooks.schemes import stripe
+from idem.webhooks.source import answer
 from tests.idem.builders import NOW, NOW_S, record
 from tests.idem.clocks import TestClock
 from tests.idem.http_events import SHAPES, Shape, function_url

@@ -44,19 +44,19 @@ def _one(name: str, file: str, old: str, new: str, finder: str | None = None) ->
 CLAIMING = [
     _one(
         "claim without its condition",
-        "dynamo.py",
+        "dynamo/store.py",
         "            action = self._actions.put(claimed_record(claim), over)\n",
         f"            action = self._actions.put(claimed_record(claim), over); action = action if over else {BARE}\n",
     ),
     _one(
         "guard without its condition",
-        "dynamo.py",
+        "dynamo/store.py",
         '            actions = transaction({"Put": self._actions.put(record, over)}, writes)\n',
         f'            action = self._actions.put(record, over); actions = transaction({{"Put": {BARE}}}, writes)\n',
     ),
     _one(
         "takeover of whatever is there now",
-        "actions.py",
+        "dynamo/actions.py",
         "        else:\n            action |= {\n",
         "        else:\n            return action\n            action |= {\n",
     ),
@@ -118,7 +118,7 @@ DECIDING = [
     _one(
         "attempts limit ignored",
         "record.py",
-        "    starts_left = wanted.attempts_max is None or",
+        "    starts_left = wanted.starts_max is None or",
         "    starts_left = True or",
     ),
     _one("held work taken over", "record.py", "            if wanted.hold_lapsed:\n", "            if False:\n"),
@@ -126,25 +126,25 @@ DECIDING = [
 RECORDING = [
     _one(
         "complete without its condition",
-        "dynamo.py",
+        "dynamo/store.py",
         '        self._record("complete", claim',
         f'        {OPEN_UPDATE} self._record("complete", claim',
     ),
     _one(
         "fail without its condition",
-        "dynamo.py",
+        "dynamo/store.py",
         '        self._record("fail", claim',
         f'        {OPEN_UPDATE} self._record("fail", claim',
     ),
     _one(
         "release without its condition",
-        "dynamo.py",
+        "dynamo/store.py",
         "        delete = self._actions.delete(claim)\n",
         '        delete = self._actions.delete(claim); delete = {name: delete[name] for name in ("TableName", "Key")}\n',
     ),
     Mutation(
         "fence without the token",
-        "actions.py",
+        "dynamo/actions.py",
         [
             ('"claimToken = :mine AND #status = :in_progress"', '"#status = :in_progress"'),
             ('{":mine": {"S": claim.token}, ":in_progress"', '{":in_progress"'),
@@ -152,7 +152,7 @@ RECORDING = [
     ),
     Mutation(
         "fence without the status",
-        "actions.py",
+        "dynamo/actions.py",
         [
             ('"claimToken = :mine AND #status = :in_progress"', '"claimToken = :mine"'),
             ('"ExpressionAttributeNames": {"#status": "status"},', '"ExpressionAttributeNames": {},'),
@@ -161,58 +161,58 @@ RECORDING = [
     ),
     Mutation(
         "batched outcomes without the token",
-        "many.py",
+        "dynamo/statements.py",
         [('(*key, "claimToken", "status")', '(*key, "status")'), ('{"S": claim.token}, ', "")],
     ),
     _one(
         "own outcome not recognised after a lost answer",
-        "dynamo.py",
+        "dynamo/store.py",
         "        if not _is(found, claim, status):\n",
         "        if True:\n",
     ),
     _one(
         "own commit not recognised after a lost answer",
-        "dynamo.py",
+        "dynamo/store.py",
         "            self._unless_mine(claim, Status.SUCCEEDED, refused)\n",
         "            raise ClaimLost(claim.key, None)\n",
     ),
     _one(
         "own guard taken for a rival's",
         "flow.py",
-        "        if isinstance(answer, Finished) and answer.record.claim_token == wanted.token:\n",
+        "        if isinstance(answer, Succeeded) and answer.record.claim_token == wanted.token:\n",
         "        if False:\n",
     ),
     _one(
         "a lost recording is not sent again",
-        "dynamo.py",
+        "dynamo/store.py",
         "        if refused := self._sender.send(verb, self._client.update_item, update, claim.deadline, insist=True):",
         "        if refused := self._sender.send(verb, self._client.update_item, update, claim.deadline):",
     ),
     _one(
         "the record is not first in its transaction",
-        "guard.py",
+        "dynamo/transactions.py",
         "[record_action, *(_readable(index, write) for index, write in enumerate(writes))]",
         "[*(_readable(index, write) for index, write in enumerate(writes)), record_action]",
     ),
     _one(
         "a write that the caller's condition refused is sent again",
-        "dynamo.py",
+        "dynamo/store.py",
         "                    raise WriteRefused(key, index, item)\n",
         '                    attempt.failed("Refused", f"{index} {item}")\n',
     ),
     _one(
         "a conflict of a transaction is a duplicate",
-        "guard.py",
+        "dynamo/transactions.py",
         '        if code == "ConditionalCheckFailed":\n',
         '        if code in {"ConditionalCheckFailed", "TransactionConflict"}:\n',
     ),
     _one(
         "a conflict of a single write is a duplicate",
-        "engine.py",
+        "dynamo/sender.py",
         '                if _code(error) == "ConditionalCheckFailedException":\n',
         '                if _code(error) in {"ConditionalCheckFailedException", *CONFLICTS}:\n',
     ),
-    _one("the result is not stored", "actions.py", " | result_attributes(result)", ""),
+    _one("the result is not stored", "dynamo/actions.py", " | result_attributes(result)", ""),
 ]
 ANSWERING = [
     _one(

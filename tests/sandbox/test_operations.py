@@ -12,13 +12,13 @@ import pytest
 
 from idem import Status
 from idem.operators.connection import Connection
-from idem.operators.stack_smoke import StackSmoke
 from idem.testing import sqs_event
 from sandbox import reconcile
 from sandbox.account import LocalAccount
 from sandbox.deploy import STACK, Outputs, deploy, destroy
 from sandbox.observed import Observed, order_key, wait_for
 from sandbox.senders import Producer, order
+from sandbox.stack_checks import StackSmoke
 
 RESTORED = "records-restored"
 SETTLE_SECONDS = 60.0

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from idem.operators.stack_smoke import StackSmoke, order
 from sandbox.deploy import STACK
 from sandbox.isolation import ROOT
+from sandbox.stack_checks import StackSmoke, order
 from tests.sandbox.conftest import Deployed
 
 SMOKE_SECONDS = 120  # it takes about 10 s; a message that was held comes back after 18 s

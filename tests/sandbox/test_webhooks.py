@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from idem.sources.signing import sign
+from idem.webhooks.signed_requests import sign
 from sandbox.access import Response
 from sandbox.observed import Observed, wait_for
 from sandbox.senders import payment

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from idem import Busy, Done, Outcome, Rejected, Retry, Unavailable
+from idem.dynamo.schema import primary_key, to_item
 from idem.errors import ClaimLost, UnsettledWork
 from idem.keys import make_key
 from idem.record import Record, Status
-from idem.schema import primary_key, to_item
-from tests.schedules.engine import Item
 from tests.schedules.faults import Fault
 from tests.schedules.mode import OPERATION, Cause, Mode
+from tests.schedules.table_model import Item
 from tests.schedules.worker import Part, Worker
 from tests.schedules.world import RECORDS, START_MS, Violation, World
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError, EndpointConnectionError, ReadTimeoutError
 
-from tests.schedules.engine import cancelled, refused
+from tests.schedules.table_model import cancelled, refused
 
 
 class Fault(StrEnum):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from idem import Done, Outcome, Rejected, Retry
-from idem.engine import RETRY_CAP_MS
+from idem.dynamo.sender import RETRY_CAP_MS
 from idem.errors import UnsettledWork
 from idem.flow import ANSWER_MS
 from tests.schedules.faults import EFFECT

@@ -17,8 +17,8 @@ from greenlet import getcurrent, greenlet
 
 from idem import Done
 from idem.testing import Crash
-from tests.schedules.engine import Engine, Item
 from tests.schedules.faults import BATCH, DELAYS, EFFECT, Fault, error_of, partly_of, possible
+from tests.schedules.table_model import Engine, Item
 from tests.schedules.worker import LEASE_MS, Message, Part, Worker, is_final
 
 RECORDS, BUSINESS = "records", "business"

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from idem.errors import InputRefused
-from idem.sources import ed25519, schemes
 from idem.sources.http import HttpRequest
-from idem.sources.signatures import Event, Scheme
-from idem.sources.signing import sign
+from idem.webhooks import ed25519, schemes
+from idem.webhooks.scheme import Event, Scheme
+from idem.webhooks.signed_requests import sign
 
 NOW = 1_796_040_000_000
 URL = "https://api.example.com/hooks"

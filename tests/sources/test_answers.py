@@ -10,9 +10,9 @@ import pytest
 
 from idem import Consumer, MemoryStore, Policy, Retention, WebhookSource, keys
 from idem.consumer import Work
-from idem.sources.header_scheme import HeaderScheme
-from idem.sources.signing import as_event, sign
 from idem.testing import START_MS, ManualClock
+from idem.webhooks.header_scheme import HeaderScheme
+from idem.webhooks.signed_requests import as_event, sign
 from tests.sources.senders import NOW, SENDERS, URL, Sender
 
 
@@ -177,9 +177,9 @@ def test_the_query_is_part_of_the_signed_address_through_every_front_door(name: 
 
 
 def test_a_scheme_of_ones_own_is_a_value() -> None:
-    from idem.sources.forms import Pairs  # noqa: PLC0415 - as its user would
-    from idem.sources.places import Field  # noqa: PLC0415
-    from idem.sources.proofs import Hmac  # noqa: PLC0415
+    from idem.webhooks.header_forms import Pairs  # noqa: PLC0415 - as its user would
+    from idem.webhooks.request_parts import Field  # noqa: PLC0415
+    from idem.webhooks.signatures import Hmac  # noqa: PLC0415
 
     own = HeaderScheme(
         provider="acme",

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from idem.sources import ed25519
-from idem.sources.ed25519 import ORDER, P
+from idem.webhooks import ed25519
+from idem.webhooks.ed25519 import ORDER, P
 
 # RFC 8032, section 7.1: private key, public key, message, signature.
 VECTORS = {

@@ -20,10 +20,10 @@ from idem.errors import (
     SecretsUnavailable,
     SignatureInvalid,
 )
-from idem.sources import schemes
 from idem.sources.http import HttpRequest
-from idem.sources.signing import as_event
-from idem.sources.webhook import WebhookSource
+from idem.webhooks import schemes
+from idem.webhooks.signed_requests import as_event
+from idem.webhooks.source import WebhookSource
 from tests.sources.senders import NOW, SENDERS, URL, Sender, signature_header, with_header
 
 every = pytest.mark.parametrize("sender", SENDERS.values(), ids=SENDERS)

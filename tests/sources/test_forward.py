@@ -15,11 +15,11 @@ from moto import mock_aws
 from idem import Consumer, MemoryStore, Policy, Retention, SqsSource, keys
 from idem.delivery import Delivery, Ending
 from idem.errors import ConfigurationError, MissingKeyPart, WrongEvent
-from idem.sources import schemes
-from idem.sources.forward import BYTES_MAX, UNSENDABLE, Forwarder, forwarded_event
-from idem.sources.signing import as_event, sign
-from idem.sources.webhook import WebhookSource
 from idem.testing import START_MS, ManualClock
+from idem.webhooks import schemes
+from idem.webhooks.forwarder import BYTES_MAX, UNSENDABLE, Forwarder, forwarded_event
+from idem.webhooks.signed_requests import as_event, sign
+from idem.webhooks.source import WebhookSource
 from tests.sources.senders import HUBSPOT, NOW, SENDERS, Sender
 
 SECRET = "s"

@@ -12,12 +12,12 @@ from idem import Consumer, Delivery, MemoryStore, Policy, Retention, WebhookSour
 from idem.consumer import Work
 from idem.delivery import Arrival
 from idem.errors import MalformedDelivery, SignatureInvalid
-from idem.sources import schemes
-from idem.sources.places import Always, AnyOf, BodyHash, ContentHash, Field, Header, Joined, Place
-from idem.sources.signatures import Scheme
-from idem.sources.signing import as_event, sign
-from idem.sources.webhook import object_and_type, same_content
 from idem.testing import START_MS, ManualClock
+from idem.webhooks import schemes
+from idem.webhooks.request_parts import Always, AnyOf, BodyHash, ContentHash, Field, Header, Joined, Place
+from idem.webhooks.scheme import Scheme
+from idem.webhooks.signed_requests import as_event, sign
+from idem.webhooks.source import object_and_type, same_content
 from tests.sources.senders import HUBSPOT, URL
 
 SECRET = "whsec_test"

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from slack_sdk.signature import SignatureVerifier
 
 from idem.errors import SignatureInvalid
-from idem.sources import ed25519, schemes
-from idem.sources.adyen import signed_content
 from idem.sources.http import HttpRequest
-from idem.sources.signatures import Scheme
+from idem.webhooks import ed25519, schemes
+from idem.webhooks.providers.adyen import signed_content
+from idem.webhooks.scheme import Scheme
 
 BODIES = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 SECRETS = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=30)

@@ -11,8 +11,8 @@ from moto import mock_aws
 
 from idem import Commit, Consumer, DynamoStore, MemoryStore, Policy, Put, Retention, SqsSource, keys
 from idem.errors import StoreUnavailable
-from idem.sources.order_guard import KEPT_FOR, DynamoPositions, MemoryPositions, OrderGuard, Positions
 from idem.testing import ManualClock, sqs_event
+from idem.wrappers.newest_only import KEPT_FOR, DynamoPositions, MemoryPositions, OrderGuard, Positions
 
 HOUR = 3_600_000
 

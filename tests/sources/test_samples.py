@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from idem.delivery import Delivery
-from idem.sources import ed25519, schemes
 from idem.sources.http import read_request
-from idem.sources.signing import as_event, sign
-from idem.sources.webhook import WebhookSource
 from idem.testing import webhook_request
+from idem.webhooks import ed25519, schemes
+from idem.webhooks.signed_requests import as_event, sign
+from idem.webhooks.source import WebhookSource
 
 EVENTS = Path(__file__).resolve().parents[2] / "events"
 NOW = 1_796_040_000_000

@@ -9,9 +9,9 @@ import pytest
 
 from idem import Commit, Consumer, MemoryStore, Policy, Put, Retention, Status, WebhookSource, keys
 from idem.errors import StoredFailure
-from idem.sources.second_guard import also_once
-from idem.sources.signing import as_event, sign
 from idem.testing import Crash, FaultyStore, ManualClock, crash_before
+from idem.webhooks.signed_requests import as_event, sign
+from idem.wrappers.also_once import also_once
 from tests.sources.senders import NOW, SENDERS
 
 UNSIGNED_IDS = [name for name, sender in SENDERS.items() if not sender.signed_id]

@@ -9,11 +9,11 @@ import pytest
 
 from idem.delivery import Delivery, Unreadable
 from idem.errors import SecretsUnavailable, SignatureInvalid
-from idem.sources import schemes
-from idem.sources.signing import as_event, sign
-from idem.sources.signing_secrets import RefreshedSecrets
-from idem.sources.webhook import WebhookSource
 from idem.testing import START_MS
+from idem.webhooks import schemes
+from idem.webhooks.secrets import RefreshedSecrets
+from idem.webhooks.signed_requests import as_event, sign
+from idem.webhooks.source import WebhookSource
 
 BODY = b'{"id":"evt_1","object":"event","type":"x"}'
 MINUTE = 60_000

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from idem.errors import SignatureInvalid
-from idem.sources import schemes
 from idem.sources.http import HttpRequest
-from idem.sources.signatures import Scheme
+from idem.webhooks import schemes
+from idem.webhooks.scheme import Scheme
 
 MADE_BY_LIBRARIES: list[dict[str, Any]] = json.loads(
     (Path(__file__).parent / "vectors.json").read_text(encoding="utf-8")

@@ -7,7 +7,7 @@ from typing import Any
 import aws_cdk as cdk
 from aws_cdk import aws_lambda as lambda_
 
-from stacks import QueueConsumer, WebhookReceiver
+from idem.cdk import QueueConsumer, WebhookReceiver
 
 
 def theirs() -> cdk.Stack:

@@ -16,7 +16,7 @@ import aws_cdk as cdk
 from aws_cdk.assertions import Template
 
 from app import build
-from stacks import Stage
+from stacks.stage import Stage
 
 ROOT = Path(__file__).resolve().parents[2]
 STAGES = ("sandbox", "dev", "prod")

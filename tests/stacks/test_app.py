@@ -8,7 +8,8 @@ import aws_cdk as cdk
 import pytest
 
 from app import stage_of
-from stacks import Front, Stage, StageError, TableName
+from idem.cdk import Front
+from stacks.stage import Stage, StageError, TableName
 
 
 def asked(**context: Any) -> Stage:

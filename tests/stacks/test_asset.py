@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from stacks.packaging import pins
+from idem.cdk.packaging import pins
 from tests.stacks import alone
 from tests.stacks.conftest import MEASURED, ROOT, STAGES
 from tests.stacks.reading import resources
@@ -59,7 +59,7 @@ def test_nothing_of_the_workshop_is_deployed(assembly: Path, stage: str) -> None
     shipped = paths(asset_of(assembly, stage))
     tops = {path.split("/")[0] for path in shipped}
     assert not tops & {"tests", "stacks", "sandbox", "benchmarks", "events", "aws_cdk", "moto", "pytest"}
-    assert not shipped & {"idem/cli.py", "idem/__main__.py", "idem/testing.py"}
+    assert not shipped & {"idem/operators/cli.py", "idem/__main__.py", "idem/testing.py"}
     assert not [path for path in shipped if path.endswith((".pyc", ".so", "RECORD", "direct_url.json", "INSTALLER"))]
 
 

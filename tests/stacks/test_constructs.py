@@ -13,10 +13,11 @@ from aws_cdk import aws_sqs as sqs
 from aws_cdk.assertions import Match, Template
 
 from idem import keys
+from idem.cdk import ExistingTable, Front, IdempotencyTable, LimitError, Rate, Throughput
+from idem.cdk.tables import RecordTable
+from idem.dynamo.schema import PARTITION_KEY, SORT_VALUE, primary_key
 from idem.errors import ConfigurationError
-from idem.schema import PARTITION_KEY, SORT_VALUE, primary_key
-from stacks import ExistingTable, Front, IdempotencyTable, LimitError, Rate, Stage, StageError, Throughput
-from stacks.tables import RecordTable
+from stacks.stage import Stage, StageError
 from tests.stacks.apps import consumer, receiver, theirs
 from tests.stacks.reading import as_list, resources, statements
 

@@ -15,8 +15,8 @@ from handlers import orders, payments
 from handlers.observing import Observer
 from handlers.wiring import OrdersSettings, PaymentsSettings, Settings
 from idem import Delivery, Ending, Key, Record, Retry, Status, Unavailable
+from idem.cdk import queue_limits, webhook_receiver
 from idem.errors import ClaimLost, ConfigurationError, StoreUnavailable, UnsettledWork
-from stacks import queue_limits, webhook_receiver
 from tests.stacks.conftest import STAGES
 from tests.stacks.linting import lint_errors
 from tests.stacks.reading import environment, resources

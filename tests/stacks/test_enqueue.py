@@ -14,7 +14,7 @@ from aws_cdk.assertions import Template
 from app import build
 from handlers.payments_enqueued import PaymentsQueueSettings
 from handlers.payments_receiver import PaymentsReceiverSettings
-from stacks import Stage
+from stacks.stage import Stage
 from tests.stacks.linting import lint_errors
 from tests.stacks.reading import as_list, environment, resources, statements_of
 from tests.stacks.test_stack import HOLDS_DATA

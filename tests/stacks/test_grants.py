@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from stacks.table_grants import APPEND_ACTIONS, CLAIM_ACTIONS
+from idem.cdk.table_grants import APPEND_ACTIONS, CLAIM_ACTIONS
 from tests.stacks.conftest import ROOT
 from tests.stacks.reading import as_list, function, resources, statements, statements_of
 
@@ -132,8 +132,8 @@ NEEDS = {
 def test_a_claimer_may_do_what_the_store_calls_and_no_more() -> None:
     calls = {
         node.attr
-        for name in ("dynamo", "engine", "many")
-        for node in ast.walk(ast.parse((ROOT / f"idem/{name}.py").read_text()))
+        for name in ("store", "sender", "statements")
+        for node in ast.walk(ast.parse((ROOT / f"idem/dynamo/{name}.py").read_text()))
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Attribute) and node.value.attr == "_client"
     }
     needed = set[str]().union(*(NEEDS[call] for call in calls))

@@ -12,8 +12,7 @@ from aws_cdk import aws_sqs as sqs
 from aws_cdk.assertions import Template
 
 from idem import Retention
-from idem.policy import LEASE_MARGIN
-from stacks import (
+from idem.cdk import (
     Consistency,
     Front,
     GuaranteeError,
@@ -25,6 +24,7 @@ from stacks import (
     queue_limits,
     webhook_receiver,
 )
+from idem.policy import LEASE_MARGIN
 from tests.stacks.apps import consumer, receiver, theirs
 
 DAYS = cdk.Duration.days
@@ -181,7 +181,7 @@ def test_replicas_and_one_customer_key_do_not_go_together() -> None:
 
 
 def test_the_constructs_know_what_the_policies_promise() -> None:
-    """The constructs import `idem.schema` alone, so their numbers are spelled twice; here they are held together."""
+    """The constructs import `idem.dynamo.schema` alone, so their numbers are spelled twice; here they are held together."""
     assert Retention.QUEUE.total_seconds() == queue_limits.RECORDS_KEPT_SECONDS
     assert Retention.WEBHOOK.total_seconds() == webhook_receiver.RECORDS_KEPT_SECONDS
     assert LEASE_MARGIN.total_seconds() == queue_limits.LEASE_MARGIN_SECONDS

@@ -16,16 +16,9 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sqs as sqs
 from cdk_nag import AwsSolutionsChecks, ServerlessChecks
 
-from stacks import (
-    ExistingTable,
-    Front,
-    IdempotencyStack,
-    IdempotencyTable,
-    LedgerTable,
-    Replicas,
-    Stage,
-    TableName,
-)
+from idem.cdk import ExistingTable, Front, IdempotencyTable, LedgerTable, Replicas
+from stacks.idempotency_stack import IdempotencyStack
+from stacks.stage import Stage, TableName
 from tests.stacks.apps import consumer, receiver
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from stacks.errors import PackagingError
-from stacks.packaging import digest, distribution_files, merge, pins, source_files, stage_asset, write
+from idem.cdk.errors import PackagingError
+from idem.cdk.packaging import digest, distribution_files, merge, pins, source_files, stage_asset, write
 
 
 def install(site: Path, name: str, version: str, files: dict[str, bytes]) -> None:
@@ -49,7 +49,7 @@ def project(tmp_path: Path) -> Path:
     root = tmp_path / "project"
     for path in (
         "idem/__init__.py",
-        "idem/cli.py",
+        "idem/operators/cli.py",
         "idem/__main__.py",
         "idem/testing.py",
         "idem/sources/__init__.py",

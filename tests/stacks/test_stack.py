@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from aws_cdk.assertions import Match, Template
 
-from idem.schema import PARTITION_KEY, TTL_ATTRIBUTE
-from stacks.queue_limits import visibility_seconds
+from idem.cdk.queue_limits import visibility_seconds
+from idem.dynamo.schema import PARTITION_KEY, TTL_ATTRIBUTE
 from tests.stacks.conftest import STAGES
 from tests.stacks.reading import Json, environment, function, resources
 

@@ -13,8 +13,8 @@ import pytest
 from aws_cdk.assertions import Template
 
 from handlers import orders, payments
-from stacks.alarms import ENDINGS
-from stacks.dashboard import ABSORBED, LINE, LOST, QUERIES, STUCK, TIMES
+from idem.cdk.alarms import ENDINGS
+from idem.cdk.dashboard import ABSORBED, LINE, LOST, QUERIES, STUCK, TIMES
 from tests.stacks.conftest import ROOT
 from tests.stacks.reading import resources
 

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator
 from typing import Annotated
 
 import typer
 from rich.text import Text
 
-from idem.operators import smoke as smoke_checks
-from idem.operators.answers import Exit
-from idem.operators.desk import Desk, plain_table, printable
+from idem.operators import table_checks as smoke_checks
 from idem.operators.doctor import Grade, table_findings
 from idem.operators.doctor_functions import function_findings, function_names
-from idem.operators.smoke import Checked
-from idem.operators.stack_smoke import Finding, StackSmoke
+from idem.operators.operator_errors import Exit
+from idem.operators.terminal import Desk, plain_table, printable
 
 STYLES = {Grade.OK: "green", Grade.WARNING: "yellow", Grade.FAULT: "bold red", Grade.UNKNOWN: "dim"}
 
@@ -50,18 +46,15 @@ def doctor(
 
 
 def smoke(desk: Desk) -> None:
-    """Try each verb of the store on the real table; with --stack, redeliver to its functions too. Removes what it made."""
+    """Try each verb of the store on the real table; Removes what it made."""
     connection = desk.connection
-    checks: Iterator[Checked | Finding] = smoke_checks.check(connection)
-    if connection.stack is not None:
-        checks = itertools.chain(checks, StackSmoke(connection).check())
     found = []
-    for one in checks:
+    for one in smoke_checks.check(connection):
         found.append(one)
         text = f"{'WRONG' if one.wrong else 'right'}  {one.says}{f': {one.wrong}' if one.wrong else ''}"
         desk.say(text, style="bold red" if one.wrong else None)
     desk.emit([{"says": one.says, "right": not one.wrong, "wrong": one.wrong} for one in found])
-    wrong, place = sum(bool(one.wrong) for one in found), connection.stack or connection.table
+    wrong, place = sum(bool(one.wrong) for one in found), connection.table
     if wrong:
         desk.say(f"{wrong} of {len(found)} are wrong on {place}.", style="bold red")
         raise typer.Exit(Exit.NO)

@@ -10,12 +10,11 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from idem.dynamo.schema import KEY_PREFIX
 from idem.operators import samples, scanning
-from idem.operators.answers import Exit, OperatorError
 from idem.operators.commands import options as opt
-from idem.operators.desk import Desk, plain_table, printable
-from idem.operators.life import Moment, between, line
-from idem.operators.reading import (
+from idem.operators.operator_errors import Exit, OperatorError
+from idem.operators.record_text import (
     Reading,
     State,
     ago,
@@ -30,9 +29,10 @@ from idem.operators.reading import (
     state_of,
 )
 from idem.operators.scanning import PAGES_MAX, Wanted
+from idem.operators.terminal import Desk, plain_table, printable
+from idem.operators.timeline import Moment, between, line
 from idem.policy import Policy
 from idem.record import Key, Record
-from idem.schema import KEY_PREFIX
 
 COLOURS = {
     State.RUNNING: "cyan",
@@ -100,7 +100,7 @@ def show(
                 wanted.append(rules.key_of(delivery))
                 hashes[wanted[-1]] = rules.hash_of(delivery)
         store = desk.connection.store()
-        records = [(one, store.read(one)) for one in dict.fromkeys(wanted)]
+        records = [(one, store.get(one)) for one in dict.fromkeys(wanted)]
     desk.emit(
         [
             _shown(record, now_ms, policy, hashes.get(one)) if record else {"key": str(one), "state": "absent"}
@@ -222,7 +222,7 @@ def _look(desk: Desk, wanted: list[Key], operation: str | None, pages_max: int) 
         ).records
         return {one.key: one for one in found}
     store = desk.connection.store()
-    return {one: record for one in wanted if (record := store.read(one)) is not None}
+    return {one: record for one in wanted if (record := store.get(one)) is not None}
 
 
 def _scan(desk: Desk, wanted: Wanted, now_ms: int, *, limit: int, pages_max: int, after: str | None) -> scanning.Found:

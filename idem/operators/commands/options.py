@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from idem.operators.answers import Exit, OperatorError
 from idem.operators.consumers import Rules, load, written
-from idem.operators.reading import DEFAULT_POLICY, State
+from idem.operators.operator_errors import Exit, OperatorError
+from idem.operators.record_text import DEFAULT_POLICY, State
 from idem.operators.scanning import PAGES_MAX
 from idem.policy import Policy
 

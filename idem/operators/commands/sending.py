@@ -9,9 +9,9 @@ import typer
 from rich.text import Text
 
 from idem.operators import delivering, racing, samples
-from idem.operators.answers import Exit, OperatorError
-from idem.operators.desk import Desk, plain_table
+from idem.operators.operator_errors import Exit, OperatorError
 from idem.operators.racing import RACERS_MAX, Lane, Race
+from idem.operators.terminal import Desk, plain_table
 
 TIMES_MAX = 1000
 BAR = 36  # characters of the time line

@@ -16,8 +16,8 @@ from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 import stacks
-from stacks import EndingAlarms, ExistingTable, Front, Package, QueueConsumer, Reporting, WebhookReceiver
-from stacks.packaging import library, stage_packages
+from idem.cdk import EndingAlarms, ExistingTable, Front, Package, QueueConsumer, Reporting, WebhookReceiver
+from idem.cdk.packaging import library, stage_packages
 
 HERE = Path(__file__).resolve().parent
 LIBRARY = Path(stacks.__file__).resolve().parent.parent

@@ -14,7 +14,7 @@ from handlers.observing import observer
 from idem import Claim, Consumer, Delivery, DynamoStore, Policy, Retention, SqsSource, WebhookSource, keys, schemes
 from idem.consumer import Work
 from idem.keys import KeyRule
-from idem.sources.forward import Forwarder, forwarded_event
+from idem.webhooks.forwarder import Forwarder, forwarded_event
 
 
 def ask_for_label(delivery: Delivery, claim: Claim) -> dict[str, Any]:

@@ -1,0 +1,290 @@
+"""The store on DynamoDB: each verb is one request with one condition.
+
+The engine's condition is the mutual exclusion; `record.decide` says what a refused one means. A request whose answer was lost
+may be repeated by the SDK and then be refused by what it wrote itself: the token in the item that comes back shows it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from idem.clock import Clock, SystemClock
+from idem.dynamo.actions import Action, Actions, completed, failed
+from idem.dynamo.schema import from_item, number, to_item
+from idem.dynamo.sender import Refused, Sender
+from idem.dynamo.statements import Statement, Statements, Together
+from idem.dynamo.transactions import CallerRefused, Impossible, RecordRefused, TryAgain, read_reasons, transaction
+from idem.errors import ClaimLost, IdemError, StoreUnavailable, TransactionRefused, WriteRefused
+from idem.record import (
+    Answer,
+    Claim,
+    Failure,
+    Key,
+    Record,
+    Request,
+    Status,
+    StoredResult,
+    Succeeded,
+    TakeOver,
+    claimed_record,
+    decide,
+    first_claim,
+)
+from idem.store import (
+    Complete,
+    Fail,
+    Recording,
+    Release,
+    claim_each,
+    record_each,
+    record_one,
+    succeeded,
+    tried,
+)
+from idem.writes import Write
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
+ROUNDS_MAX = (
+    8  # how often a claim decides anew because a rival changed the record first; each round is a rival's success
+)
+
+CLIENT_TOKEN_CHARS = 36  # DynamoDB's limit for a client request token
+
+THREADS = 10  # botocore keeps ten connections open by default
+
+Writer = Callable[[Claim, Record | None, int], Refused | None]
+
+
+class DynamoStore:
+    """Records in a DynamoDB table.
+
+    client: a boto3 DynamoDB client. Give it short time-outs: botocore waits 60 s by default.
+    table: its name, with partition key `pk`; sort_value: the constant `sk` if the table has a sort key.
+    together: how the claims and outcomes of a batch travel.
+    """
+
+    def __init__(
+        self,
+        client: Any,
+        table: str,
+        *,
+        sort_value: str | None = None,
+        together: Together = Together.STATEMENTS,
+        clock: Clock | None = None,
+    ) -> None:
+        self.table = table
+        self._client = client
+        self._sort_value = sort_value
+        self._clock = clock or SystemClock()
+        self._sender = Sender(client, self._clock)
+        self._actions = Actions(table, sort_value)
+        self._statements = Statements(client, self._sender, table, sort_value)
+        self._together = together
+        self._threads: ThreadPoolExecutor | None = None
+        self._pool_lock = Lock()
+
+    # --- claiming ---
+
+    def claim(self, wanted: Request) -> Answer:
+        return self._claim_over(wanted, None)
+
+    def claim_many(self, wanted: Sequence[Request]) -> list[Answer | IdemError]:
+        if len(wanted) < 2 or self._together is Together.SINGLY:
+            return claim_each(self, wanted)
+        if self._together is Together.THREADS:
+            return list(self._pool().map(lambda one: tried(partial(self.claim, one)), wanted))
+        now_ms = self._clock.now_ms()
+        firsts = [first_claim(one, now_ms) for one in wanted]
+        inserts = [self._statements.insert(to_item(claimed_record(claim), self._sort_value)) for claim in firsts]
+        answers = self._statements.execute("claim", inserts, min(one.deadline for one in wanted))
+        unseen = [claim.key for claim, answer in zip(firsts, answers, strict=True) if _is_unseen(answer)]
+        seen: Mapping[Key, Mapping[str, Any]] = {}
+        try:
+            seen = self._statements.get_many(unseen) if unseen else {}
+        except StoreUnavailable as error:
+            answers = [error if _is_unseen(answer) else answer for answer in answers]
+        return [
+            self._settle(one, claim, answer, seen) for one, claim, answer in zip(wanted, firsts, answers, strict=True)
+        ]
+
+    def _settle(
+        self,
+        wanted: Request,
+        claim: Claim,
+        answer: Refused | StoreUnavailable | None,
+        seen: Mapping[Key, Mapping[str, Any]],
+    ) -> Answer | IdemError:
+        """What one INSERT of several came to."""
+        if isinstance(answer, Refused):
+            item = answer.item or seen.get(wanted.key)
+            return tried(lambda: self._claim_over(wanted, from_item(item, wanted.key) if item else None))
+        return claim if answer is None else answer
+
+    def _claim_over(self, wanted: Request, found: Record | None) -> Answer:
+        def put(claim: Claim, over: Record | None, _round: int) -> Refused | None:
+            action = self._actions.put(claimed_record(claim), over)
+            return self._sender.send("claim", self._client.put_item, action, wanted.deadline)
+
+        return self._win(wanted, put, found)
+
+    def guard(self, wanted: Request, result: StoredResult, writes: Sequence[Write]) -> Answer:
+        done: list[Record] = []
+
+        def put(claim: Claim, over: Record | None, round_: int) -> Refused | None:
+            record = succeeded(claimed_record(claim), result, claim.expires_at, claim.claimed_at * 1000)
+            actions = transaction({"Put": self._actions.put(record, over)}, writes)
+            refused = self._transact("guard", claim.key, actions, f"{claim.token}-{round_:02d}", wanted.deadline)
+            found = self._found(claim.key, refused) if refused else record
+            if found is not None and _is(found, claim, Status.SUCCEEDED):
+                done.append(found)
+                return None
+            return refused
+
+        answer = self._win(wanted, put)
+        return Succeeded(done[-1]) if done else answer
+
+    def _win(self, wanted: Request, write: Writer, found: Record | None = None) -> Answer:
+        """Write a successor over nothing, or over exactly the record that may be taken over, until an answer stands."""
+        for round_ in range(ROUNDS_MAX):
+            now_ms = self._clock.now_ms()
+            if found is None:
+                successor = first_claim(wanted, now_ms)
+            else:
+                answer = decide(found, wanted, now_ms)
+                if not isinstance(answer, TakeOver):
+                    return answer
+                successor = answer.successor
+            refused = write(successor, found, round_)
+            if refused is None:
+                return successor
+            found = self._found(wanted.key, refused)  # None: it vanished in between, so claim from the start
+        raise StoreUnavailable("claim", "Contention", f"{wanted.key} changed hands {ROUNDS_MAX} times meanwhile")
+
+    # --- recording: everything here carries the condition that the claim still holds ---
+
+    def begin(self, claim: Claim) -> Claim:
+        started = Claim(**{name: getattr(claim, name) for name in Claim.__slots__} | {"starts": claim.starts + 1})
+        update = self._actions.update(claim, {"starts": number(started.starts)})
+        if refused := self._sender.send("begin", self._client.update_item, update, claim.deadline):
+            found = self._found(claim.key, refused)
+            if not _is(found, claim, Status.IN_PROGRESS):
+                raise ClaimLost(claim.key, found)
+        return started
+
+    def complete(self, claim: Claim, result: StoredResult, expires_at: int | None) -> None:
+        update = self._actions.update(claim, completed(result, expires_at, self._clock.now_ms()))
+        self._record("complete", claim, Status.SUCCEEDED, update)
+
+    def fail(self, claim: Claim, failure: Failure, expires_at: int | None) -> None:
+        update = self._actions.update(claim, failed(claim, failure, expires_at, self._clock.now_ms()))
+        self._record("fail", claim, Status.FAILED, update)
+
+    def commit(self, claim: Claim, result: StoredResult, expires_at: int | None, writes: Sequence[Write]) -> None:
+        update = self._actions.update(claim, completed(result, expires_at, self._clock.now_ms()))
+        actions = transaction({"Update": update}, writes)
+        if refused := self._transact("commit", claim.key, actions, claim.token, claim.deadline):
+            self._unless_mine(claim, Status.SUCCEEDED, refused)
+
+    def release(self, claim: Claim) -> None:
+        delete = self._actions.delete(claim)
+        if refused := self._sender.send("release", self._client.delete_item, delete, claim.deadline, insist=True):
+            self._unless_gone(claim, refused)
+
+    def get(self, key: Key) -> Record | None:
+        item = self._sender.get("read", self._client.get_item, self._actions.get(key)).get("Item")
+        return from_item(item, key) if item else None
+
+    def record_many(self, recordings: Sequence[Recording]) -> list[IdemError | None]:
+        if len(recordings) < 2 or self._together is Together.SINGLY:
+            return record_each(self, recordings)
+        if self._together is Together.THREADS:
+            return list(self._pool().map(lambda one: tried(partial(record_one, self, one)), recordings))
+        statements = [self._statement(recording) for recording in recordings]
+        deadline = min(recording.claim.deadline for recording in recordings)
+        answers = self._statements.execute("record", statements, deadline, insist=True)
+        return [self._checked(recording, answer) for recording, answer in zip(recordings, answers, strict=True)]
+
+    def _statement(self, recording: Recording) -> Statement:
+        match recording:
+            case Complete(claim, result, expires_at):
+                return self._statements.update(claim, completed(result, expires_at, self._clock.now_ms()))
+            case Fail(claim, failure, expires_at):
+                return self._statements.update(claim, failed(claim, failure, expires_at, self._clock.now_ms()))
+            case Release(claim):
+                return self._statements.delete(claim)
+
+    def _checked(self, recording: Recording, answer: Refused | StoreUnavailable | None) -> IdemError | None:
+        """What one recording of several came to."""
+        if not isinstance(answer, Refused):
+            return answer
+        claim = recording.claim
+        match recording:
+            case Complete():
+                return tried(lambda: self._unless_mine(claim, Status.SUCCEEDED, answer))
+            case Fail():
+                return tried(lambda: self._unless_mine(claim, Status.FAILED, answer))
+            case Release():
+                return tried(lambda: self._unless_gone(claim, answer))
+
+    def _pool(self) -> ThreadPoolExecutor:
+        with self._pool_lock:
+            if self._threads is None:
+                from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - only this way of travelling needs it
+
+                self._threads = ThreadPoolExecutor(THREADS)
+            return self._threads
+
+    def _record(self, verb: str, claim: Claim, status: Status, update: Action) -> None:
+        if refused := self._sender.send(verb, self._client.update_item, update, claim.deadline, insist=True):
+            self._unless_mine(claim, status, refused)
+
+    def _unless_mine(self, claim: Claim, status: Status, refused: Refused) -> None:
+        """A refused write is a success if it had been applied and only its answer was lost; otherwise the claim is lost."""
+        found = self._found(claim.key, refused)
+        if not _is(found, claim, status):
+            raise ClaimLost(claim.key, found)
+
+    def _unless_gone(self, claim: Claim, refused: Refused) -> None:
+        """A refused release is a success if the record is absent."""
+        found = self._found(claim.key, refused)
+        if found is not None:
+            raise ClaimLost(claim.key, found)
+
+    def _transact(self, verb: str, key: Key, actions: list[Action], token: str, deadline: int) -> Refused | None:
+        """Send a transaction, again and again while only conflicts and throttles stop it and time is left."""
+        # The same request has the same token, another one has another: a commit that is repeated later differs in its times.
+        once = hashlib.sha256(repr((token, actions)).encode()).hexdigest()[:CLIENT_TOKEN_CHARS]
+        request = {"TransactItems": actions, "ClientRequestToken": once}
+        for attempt in self._sender.attempts(verb, deadline):
+            reasons = self._sender.transact(verb, request, deadline)
+            if reasons is None:
+                return None
+            match read_reasons(reasons):
+                case RecordRefused(item):
+                    return Refused(item)
+                case CallerRefused(index, item):
+                    raise WriteRefused(key, index, item)
+                case Impossible(why):
+                    raise TransactionRefused(f"the transaction of {key} was refused: {why}")
+                case TryAgain():
+                    attempt.failed("TransactionConflict", "other writes were in progress on its items")
+        raise AssertionError("attempts() either ends the loop by raising or gives another attempt")
+
+    def _found(self, key: Key, refused: Refused) -> Record | None:
+        """The record that refused a write: as it came back, or read now if the engine sent none."""
+        return from_item(refused.item, key) if refused.item else self.get(key)
+
+
+def _is_unseen(answer: Refused | StoreUnavailable | None) -> bool:
+    """Whether a statement was refused by an item that did not come back."""
+    return isinstance(answer, Refused) and answer.item is None
+
+
+def _is(found: Record | None, claim: Claim, status: Status) -> bool:
+    return found is not None and found.claim_token == claim.token and found.status is status

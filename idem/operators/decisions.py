@@ -1,0 +1,126 @@
+"""What an operator may do to a record: one conditional write on exactly the version that was shown.
+
+| decision | becomes | the next delivery |
+|---|---|---|
+| release | failed, reclaimable, no starts counted | runs the work, as the next attempt |
+| settle | succeeded, with the result id that the operator gives | gets that result; the work does not run |
+| forget | expired now; TTL deletes it | runs the work as if it were new |
+| erase | deleted at once, without a trace | the same |
+
+Every decision draws a new claim token, so that an attempt that wakes up late is fenced off, and a second operator who saw the
+same version is refused. Who decided, what, when and why goes into the record's origin, beside where the record came from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from idem.clock import Clock, SystemClock, new_token
+from idem.dynamo.actions import Actions
+from idem.dynamo.schema import from_item
+from idem.dynamo.sender import Sender
+from idem.operators.connection import Connection
+from idem.operators.operator_errors import Exit, OperatorError
+from idem.operators.record_text import State, iso, state_of
+from idem.policy import SKEW_MARGIN
+from idem.record import Failure, Record, StoredResult
+from idem.store import failed, succeeded
+
+WHY_CHARS_MAX = 300  # enough for a sentence and a ticket; a refused claim is billed by the item's size
+RESULT_ID_CHARS_MAX = 300
+SEND_FOR_MS = 10_000  # how long a write that meets conflicts or throttles is repeated
+
+
+class Decision(StrEnum):
+    RELEASE = "release"
+    SETTLE = "settle"
+    FORGET = "forget"
+    ERASE = "erase"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Instruction:
+    """What is to be done, by whom and why. result_id: of a settled record. force: also while its attempt may be running."""
+
+    decision: Decision
+    who: str
+    why: str
+    result_id: str | None = None
+    force: bool = False
+
+
+def check(found: Record, order: Instruction, now_ms: int) -> None:
+    """Raises OperatorError where the decision does not fit what was found."""
+    if len(order.why.strip()) < 3 or len(order.why) > WHY_CHARS_MAX:
+        raise OperatorError("Say why.", f"--why takes 3 to {WHY_CHARS_MAX} characters: a ticket, a reason.", Exit.USAGE)
+    if order.decision is Decision.SETTLE and not 0 < len(order.result_id or "") <= RESULT_ID_CHARS_MAX:
+        raise OperatorError("A settled record needs the id of its result.", "Pass --result-id.", Exit.USAGE)
+    state = state_of(found, now_ms)
+    if state is State.RUNNING and not order.force:
+        raise OperatorError(
+            f"{found.key} is being worked on until {iso((found.lease_until or 0) / 1000)}: nothing was changed.",
+            "Wait for the lease's end; or, if you know that its process is dead, add --force.",
+        )
+    if state is State.EXPIRED and order.decision is not Decision.ERASE:
+        raise OperatorError(f"{found.key} has expired: the next delivery runs it anyway.", "Nothing was changed.")
+    if state is State.SUCCEEDED and order.decision is Decision.RELEASE:
+        raise OperatorError(
+            f"{found.key} succeeded: releasing it would run its work a second time.",
+            "Nothing was changed. If that is what you want, `idem forget` it.",
+        )
+    if state is State.SUCCEEDED and order.decision is Decision.SETTLE:
+        raise OperatorError(f"{found.key} has succeeded already.", "Nothing was changed.")
+
+
+def decided(found: Record, order: Instruction, now_ms: int) -> Record:
+    """The record as the decision leaves it."""
+    said = {
+        "decision": order.decision.value,
+        "decidedBy": order.who,
+        "decidedAt": iso(now_ms // 1000) or "",
+        "decidedWhy": order.why.strip(),
+    }
+    base = replace(found, claim_token=new_token(), origin={**found.origin, **said})
+    match order.decision:
+        case Decision.RELEASE:
+            failure = Failure(type="Released", message=f"by {order.who}: {order.why.strip()}", reclaimable=True)
+            return failed(replace(base, starts=0, result=None), failure, _end(found, now_ms), now_ms)
+        case Decision.SETTLE:
+            result = StoredResult("id", order.result_id or "")
+            return succeeded(replace(base, failure=None), result, _end(found, now_ms), now_ms)
+        case Decision.FORGET | Decision.ERASE:
+            return replace(base, expires_at=now_ms // 1000 - int(SKEW_MARGIN.total_seconds()))
+
+
+def change(connection: Connection, shown: Record, order: Instruction, clock: Clock | None = None) -> Record:
+    """Write the decision over exactly `shown`. Raises OperatorError, with status CHANGED when it is no longer what is there."""
+    clock = clock or SystemClock()
+    now_ms = clock.now_ms()
+    check(shown, order, now_ms)
+    after = decided(shown, order, now_ms)
+    client, sender = connection.dynamodb, Sender(connection.dynamodb, clock)
+    request: dict[str, Any] = Actions(connection.table, connection.sort_value).put(after, over=shown)
+    call = client.put_item
+    if order.decision is Decision.ERASE:
+        key = {name: request["Item"][name] for name in ("pk", "sk") if name in request["Item"]}
+        request = {name: value for name, value in request.items() if name != "Item"} | {"Key": key}
+        call = client.delete_item
+    refused = sender.send(order.decision.value, call, request, now_ms + SEND_FOR_MS)
+    if refused is None:
+        return after
+    there = from_item(refused.item, shown.key) if refused.item else None
+    if there is not None and there.claim_token == after.claim_token:
+        return after  # the first answer was lost, and the SDK asked again
+    now = f"it is now {state_of(there, now_ms).value}, attempt {there.attempt}" if there else "it is gone"
+    raise OperatorError(
+        f"{shown.key} changed after it was shown: {now}. Nothing was written.", "Look again: `idem show`.", Exit.CHANGED
+    )
+
+
+def _end(found: Record, now_ms: int) -> int | None:
+    """The record's new end: its own retention again, counted from now."""
+    if found.expires_at is None:
+        return None
+    return now_ms // 1000 + max(0, found.expires_at - (found.finished_at or found.claimed_at))

@@ -1,0 +1,188 @@
+"""What every command has: where to look, how to answer, and one place where errors become sentences and exit statuses."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any, get_type_hints
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from idem.operators.connection import Connection
+from idem.operators.operator_errors import Exit, OperatorError, explain
+
+PIPE_WIDTH = 200  # of a table that goes into a file or a pipe, which has no width
+WHERE = "Where"
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """A command's place of work. With `json`, answers go out as one JSON value, and nothing else goes to standard output."""
+
+    connection: Connection
+    json: bool
+    out: Console
+    err: Console
+
+    def say(self, text: str, style: str | None = None) -> None:
+        """A sentence of the answer; left out of JSON."""
+        if not self.json:
+            self.out.print(
+                printable(text), style=style, markup=False, highlight=False, soft_wrap=not self.out.is_terminal
+            )
+
+    def note(self, text: str) -> None:
+        """What is not part of the answer: progress, warnings. Goes to standard error."""
+        self.err.print(
+            printable(text), style="yellow", markup=False, highlight=False, soft_wrap=not self.err.is_terminal
+        )
+
+    def show(self, table: Table) -> None:
+        if not self.json:
+            self.out.print(table)
+
+    def emit(self, value: Any) -> None:
+        """The answer for scripts."""
+        if self.json:
+            sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+            sys.stdout.flush()
+
+    def sure(self, question: str, *, yes: bool) -> None:
+        """Ask before something is changed. Raises OperatorError unless the answer is yes."""
+        if yes:
+            return
+        if not sys.stdin.isatty():
+            raise OperatorError("Nobody can be asked here.", "Pass --yes to do it without a question.", Exit.USAGE)
+        self.err.print(f"{question} [y/N] ", end="", markup=False, highlight=False)
+        if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
+            raise OperatorError("Nothing was changed.")
+
+
+def printable(text: str) -> str:
+    """Text that cannot steer a terminal: whatever a record holds, it is shown and not obeyed."""
+    return "".join(letter if letter.isprintable() or letter == "\n" else "\N{REPLACEMENT CHARACTER}" for letter in text)
+
+
+def plain_table(*headings: str, fold: str = "", right: tuple[str, ...] = ()) -> Table:
+    """A table that reads well on a terminal and in a pipe. `fold`: the column that gives way when there is no room."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in headings:
+        table.add_column(
+            heading,
+            no_wrap=heading != fold,
+            overflow="fold" if heading == fold else "ellipsis",
+            justify="right" if heading in right else "left",
+        )
+    return table
+
+
+TableName = Annotated[
+    str | None,
+    typer.Option("--table", "-t", envvar="IDEM_TABLE", help="The idempotency table.", rich_help_panel=WHERE),
+]
+Stack = Annotated[
+    str | None,
+    typer.Option(
+        "--stack", "-s", envvar="IDEM_STACK", help="Take names from this stack's outputs.", rich_help_panel=WHERE
+    ),
+]
+SortValue = Annotated[
+    str | None,
+    typer.Option(
+        envvar="IDEM_SORT_VALUE", help="The constant sort key, in a table that has one.", rich_help_panel=WHERE
+    ),
+]
+Profile = Annotated[
+    str | None, typer.Option(help="AWS profile; otherwise the usual chain.", rich_help_panel=WHERE, show_default=False)
+]
+Region = Annotated[str | None, typer.Option(help="AWS region.", rich_help_panel=WHERE)]
+EndpointUrl = Annotated[str | None, typer.Option(help="Another endpoint than AWS's own.", rich_help_panel=WHERE)]
+AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON.")]
+
+SHARED: dict[str, tuple[Any, Any]] = {
+    "table_name": (TableName, None),
+    "stack": (Stack, None),
+    "sort_value": (SortValue, None),
+    "profile": (Profile, None),
+    "region": (Region, None),
+    "endpoint_url": (EndpointUrl, None),
+    "as_json": (AsJson, False),
+}
+
+
+def connected(run: Callable[..., None]) -> Callable[..., None]:
+    """`run(desk, ...)` as a command that has the shared options beside its own, and never ends in a traceback."""
+    hints = get_type_hints(run, include_extras=True)
+    own = [
+        one.replace(annotation=hints[one.name], kind=inspect.Parameter.KEYWORD_ONLY)
+        for one in list(inspect.signature(run).parameters.values())[1:]
+    ]
+    shared = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        for name, (annotation, default) in SHARED.items()
+    ]
+
+    @functools.wraps(run)
+    def command(**given: Any) -> None:
+        options = {name: given.pop(name) for name in SHARED}
+        as_json = options.pop("as_json")
+        desk = Desk(Connection(**options), as_json, _console(sys.stdout), _console(sys.stderr))
+        with answered(desk):
+            run(desk, **given)
+
+    vars(command).update(__signature__=inspect.Signature([*own, *shared]))
+    command.__annotations__ = {one.name: one.annotation for one in [*own, *shared]}
+    return command
+
+
+@contextlib.contextmanager
+def answered(desk: Desk) -> Iterator[None]:
+    """Turn errors into a sentence on standard error and an exit status."""
+    try:
+        yield
+    except (typer.Exit, typer.Abort):
+        raise
+    except KeyboardInterrupt:
+        desk.err.print("Interrupted.")
+        raise typer.Exit(Exit.INTERRUPTED) from None
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader of the pipe has had enough
+        raise typer.Exit(Exit.DONE) from None
+    except Exception as error:
+        explained = explain(error) and explain(error, _table(desk))
+        if explained is None:
+            raise
+        _complain(desk, explained)
+        raise typer.Exit(explained.status) from None
+
+
+def _table(desk: Desk) -> str:
+    try:
+        return desk.connection.known_table
+    except Exception:  # noqa: BLE001 - this is on the way to saying what is wrong: it must not say something else
+        return ""
+
+
+def _complain(desk: Desk, error: OperatorError) -> None:
+    if desk.json:
+        said = {"error": error.sentence, "remedy": error.remedy, "status": int(error.status)}
+        sys.stderr.write(json.dumps(said, ensure_ascii=False) + "\n")
+        return
+    desk.err.print(
+        printable(error.sentence), style="bold red", markup=False, highlight=False, soft_wrap=not desk.err.is_terminal
+    )
+    if error.remedy:
+        desk.err.print(printable(error.remedy), markup=False, highlight=False, soft_wrap=not desk.err.is_terminal)
+
+
+def _console(stream: Any) -> Console:
+    terminal = stream.isatty()
+    return Console(file=stream, width=None if terminal else PIPE_WIDTH)

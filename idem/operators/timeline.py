@@ -1,0 +1,75 @@
+"""A record's life as events: what happened between two looks at the table, and what one record says of its own past."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from idem.operators.record_text import clock_time, decided_as, outcome_of
+from idem.record import Key, Record, Status
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """One thing that happened to a record. at: epoch ms. kind: one word. says: the rest of the sentence."""
+
+    at: int
+    key: Key
+    kind: str
+    says: str
+
+
+def between(before: Mapping[Key, Record], after: Mapping[Key, Record], now_ms: int) -> Iterator[Moment]:
+    """What must have happened between two looks. Steps that came and went in between are not seen."""
+    for key, record in after.items():
+        yield from steps(before.get(key), record, now_ms)
+    for key in before.keys() - after.keys():
+        yield Moment(at=now_ms, key=key, kind="gone", says="released, or deleted by TTL")
+
+
+def steps(before: Record | None, after: Record, now_ms: int) -> Iterator[Moment]:
+    """The steps from one version of a record to the next; none when nothing changed."""
+    if before == after:
+        return
+    if decision := after.origin.get("decision"):
+        if before is None or before.claim_token != after.claim_token:
+            yield _decided(after, decision, now_ms)
+        return
+    if before is None or before.claim_token != after.claim_token:
+        yield _claimed(after)
+    elif before.starts != after.starts and after.status is Status.IN_PROGRESS:
+        yield Moment(at=now_ms, key=after.key, kind="started", says=f"start {after.starts} of its work")
+    if after.status is not Status.IN_PROGRESS:
+        yield _finished(after)
+
+
+def told(record: Record) -> list[Moment]:
+    """What a record says of its own past, without anybody having looked before."""
+    return list(steps(None, record, (record.finished_at or record.claimed_at) * 1000))
+
+
+def _claimed(record: Record) -> Moment:
+    kind = "claimed" if record.attempt == 1 else "taken over"
+    origin = {name: value for name, value in record.origin.items() if not name.startswith("decided")}
+    source = ", ".join(f"{name} {value}" for name, value in origin.items() if name != "source")
+    by = f"by attempt {record.attempt}" + (f", from {origin['source']}" if "source" in origin else "")
+    return Moment(
+        at=record.claimed_at * 1000, key=record.key, kind=kind, says=f"{by}{f' ({source})' if source else ''}"
+    )
+
+
+def _finished(record: Record) -> Moment:
+    kind = "completed" if record.status is Status.SUCCEEDED else "failed"
+    at = (record.finished_at or record.claimed_at) * 1000
+    return Moment(at=at, key=record.key, kind=kind, says=outcome_of(record))
+
+
+def _decided(record: Record, decision: str, now_ms: int) -> Moment:
+    who, why = record.origin.get("decidedBy", "somebody"), record.origin.get("decidedWhy", "")
+    at = record.finished_at * 1000 if record.finished_at and decision != "forget" else now_ms
+    return Moment(at=at, key=record.key, kind=decided_as(decision), says=f"by {who}: {why}")
+
+
+def line(moment: Moment) -> str:
+    """A moment as one line of text."""
+    return f"{clock_time(moment.at / 1000)[11:19]}  {moment.kind:<10}  {moment.key}  {moment.says}"

@@ -1,0 +1,51 @@
+"""Webhook samples: whose they are, their events without a check of their old signatures, and a fresh signature."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from idem.errors import IdemError, InputRefused
+from idem.operators.operator_errors import Exit, OperatorError
+from idem.sources.http import HttpRequest
+from idem.webhooks.request_parts import Header
+from idem.webhooks.scheme import Event, Scheme
+from idem.webhooks.schemes import PLAIN, WITH_URL
+
+PROVIDERS = sorted([*PLAIN, *WITH_URL])
+
+
+def scheme_of(provider: str | None, headers: Mapping[str, str], url: str = "https://example.invalid/") -> Scheme:
+    """The scheme of a provider, by its name or by the signature header of a sample. Raises OperatorError."""
+    name = provider or _told_by(headers) or ""
+    if name in WITH_URL:
+        return WITH_URL[name](url)
+    if name in PLAIN:
+        return PLAIN[name]()
+    problem = f"There is no provider {name!r}." if name else "Whose webhook is this?"
+    raise OperatorError(problem, f"--provider takes {', '.join(PROVIDERS)}.", Exit.USAGE)
+
+
+def events(scheme: Scheme, request: HttpRequest, now_ms: int) -> Sequence[Event]:
+    """The events of a sample. Raises OperatorError."""
+    try:
+        return scheme.events(request, now_ms)
+    except InputRefused as error:
+        raise OperatorError(f"This sample cannot be read: {error}.", status=Exit.USAGE) from error
+
+
+def signed(scheme: Scheme, request: HttpRequest, secrets: Sequence[str], now_ms: int) -> HttpRequest:
+    """The request as the provider would send it now. Raises OperatorError."""
+    try:
+        return scheme.sign(replace(request, headers={**request.headers}), secrets, now_ms)
+    except IdemError as error:
+        raise OperatorError(f"The sample cannot be signed: {error}.", "Check the secret.", Exit.USAGE) from error
+
+
+def _told_by(headers: Mapping[str, str]) -> str | None:
+    """The provider whose signature header is there."""
+    for name in PROVIDERS:
+        header = getattr(scheme_of(name, {}), "header", None)
+        if isinstance(header, Header) and any(one in headers for one in header.names):
+            return name
+    return None

@@ -1,0 +1,1 @@
+"""Moving over from the idempotency of Powertools for AWS Lambda."""

@@ -1,0 +1,1 @@
+"""Functions that wrap a consumer's work and give back work."""
