@@ -1,254 +1,366 @@
-"""One invocation's deliveries: claimed together, worked on in order, recorded together.
+"""One invocation's deliveries, from their arrival to their endings: claimed together, worked on in order, recorded together.
 
-Deliveries go through in chunks of at most `CHUNK` different keys. A chunk's claims travel in one call to the store and so do
-its outcomes. An outcome is not kept back for long: it is recorded when it is as old as the consumer's `record_within`, beside
-whatever runs then, and before the next work starts if the next delivery was delivered before (it may be what killed the process
-last time) or belongs to an ordered group.
+    Waiting  --claim-->  Claimed  --work-->  Worked  --record-->  Ending
+       |                    |
+       |                    '--too late, or its group has stopped: given back
+       '--refused: Met, then its ending; a held one may wait until everything else is through
 
-A lane is a sequence of tasks that are worked on one after the other: a whole chunk or, with concurrency, one ordered group or
-one delivery. It is a generator that hands out the task to run and is sent how its work ended, so that the same code serves
-plain calls, threads and coroutines.
+Deliveries go through in chunks of at most `TOGETHER_MAX` different keys: a chunk's claims travel in one call to the store. A chunk
+is worked on in lanes: one lane of all of it or, with concurrency, one for each ordered group or delivery. What must come later,
+because it waits for another attempt, for its group or for its twin, goes into further rounds, when nothing else can run.
+
+Two deliveries of a batch with the same key and request are twins: the work runs once, and both get its outcome. Ordered groups do
+not touch each other: where the first twin was kept back with its own group, the second one runs.
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Generator, Sequence
-from datetime import timedelta
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 
-from idem.delivery import Done, NotStarted, Outcome, Retry, Unavailable
+from idem.clock import backoff_ms
+from idem.delivery import Arrival, Done, Ending, NotStarted, Outcome, Overtaken, Unavailable
 from idem.errors import ClaimLost, ConfigurationError, IdemError
-from idem.flow import Ended, Flow, refusal
-from idem.record import Answer, Claim, Request
-from idem.tasks import Result, Task, again, chunks, share_with_twins
+from idem.flow import TOO_LATE, WAIT_BASE_MS, WAIT_CAP_MS, Flow, refusal
+from idem.lanes import Call, Ended, Lane, Raised, Returned
+from idem.record import Answer, Claim, Held, Key, Request
+from idem.recorder import Recorder
+from idem.steps import Claimed, Met, Step, Waiting, Worked, chunks, predecessors
+from idem.store import Complete, tried
 from idem.writes import Commit
-
-RECORD_WITHIN = timedelta(
-    milliseconds=50
-)  # about what a claim costs on a busy day: work that is quicker gains from waiting
-
-
-Lane = Generator[Task, Result, None]
-Run = Callable[[Task], Result]
 
 
 class Batch:
-    """Takes tasks to their outcomes. One object serves one invocation.
+    """Takes the deliveries of one invocation to their endings. One object serves one invocation.
 
-    plans: the work is a plan whose writes are guarded, so nothing is claimed before it.
+    ends_at: when the invocation ends (epoch ms), None without a Lambda context. plans: the work is a plan whose writes are guarded,
+    so nothing is claimed before it. `endings` has one for each arrival, once `close` has returned.
     """
 
     def __init__(
         self,
         flow: Flow,
+        arrivals: Sequence[Arrival],
         *,
-        plans: bool,
         ends_at: int | None,
-        reserve: timedelta,
-        record_within: timedelta = RECORD_WITHIN,
+        plans: bool,
+        concurrency: int,
+        record_within_ms: float,
     ) -> None:
         self._flow = flow
+        self._clock = flow.clock
+        self._arrivals = arrivals
+        self._ends_at = ends_at
         self._plans = plans
-        self._latest_start = None if ends_at is None else ends_at - int(reserve.total_seconds() * 1000)
-        self._record_within_ms = record_within.total_seconds() * 1000
-        self._lock = threading.Lock()
-        self._last_of_group: dict[str, Task] = {}
-        self._pending: list[tuple[Task, Ended]] = []
-        self._pending_since = 0
-        self._call_off: Callable[[], None] | None = None
+        self._concurrency = concurrency
+        self._recorder = Recorder(self._record, flow.clock, record_within_ms)
+        self._late: list[Step] = []
+        self._patient_until: int | None = None  # set when the first key was held: from then on all wait together
+        self._stopping = False
+        self.endings: list[Ending | None] = [None] * len(arrivals)
+        self._before = predecessors(arrivals)
 
-    def work(self, tasks: Sequence[Task], run: Run, concurrency: int) -> None:
-        """Give every task its outcome; `run` calls the user's function and never raises."""
-        for chunk in chunks(tasks):
-            self._claim(chunk)
-            lanes = self._lanes(chunk, concurrency)
-            if len(lanes) == 1:
-                _drive(lanes[0], run)
-            else:
-                _drive_in_threads(lanes, run, concurrency)
-            self._record()
-        share_with_twins(tasks)
+    def rounds(self, waiting: Sequence[Waiting]) -> Iterator[list[Lane]]:
+        """The lanes to be run now, one round after the other: first all that can start, then what has to come later."""
+        for chunk in chunks(waiting):
+            if self._stopping:
+                return
+            yield self._lanes(self._claim(chunk))
+            self._recorder.flush()
+        tries = 0
+        while self._late and not self._stopping:
+            late, self._late = sorted(self._late, key=lambda step: step.waiting.index), []
+            if all(map(self._is_blocked, late)):
+                tries = self._pause(tries)
+                late = [self._asked_again(step) for step in late]
+            yield self._lanes(late)
+            self._recorder.flush()
+        for one in waiting:
+            if self.endings[one.index] is None and not self._stopping:
+                self._share(one)
 
-    async def work_async(self, tasks: Sequence[Task], run: Callable[[Task], Any], concurrency: int) -> None:
-        """The same for a coroutine function. Calls to the store run in a thread, so that they do not hold up the loop."""
-        import asyncio  # noqa: PLC0415 - importing it takes longer than most consumers' whole start
+    def close(self) -> None:
+        """Record what has ended. Raises what kept a recording from being made, and is no error of the store's."""
+        self._recorder.close()
 
-        async def drive(lane: Lane) -> None:
-            async with turn:
-                task = await asyncio.to_thread(_advance, lane, None)
-                while task is not None:
-                    task = await asyncio.to_thread(_advance, lane, await run(task))
+    def refuse(self, index: int, outcome: Outcome) -> None:
+        """End an arrival that has no key."""
+        self._end(index, None, outcome)
 
-        turn = asyncio.Semaphore(concurrency)
-        for chunk in chunks(tasks):
-            await asyncio.to_thread(self._claim, chunk)
-            await asyncio.gather(*(drive(lane) for lane in self._lanes(chunk, concurrency)))
-            await asyncio.to_thread(self._record)
-        share_with_twins(tasks)
+    # --- claiming ---
 
-    def _claim(self, chunk: Sequence[Task]) -> None:
-        """Claim what the chunk needs, in one call. A task whose key is not won has its outcome then."""
-        for task in chunk:
-            if task.twin is not None:
-                task.outcome = again(task.twin)
+    def _claim(self, chunk: Sequence[Waiting]) -> list[Step]:
+        """Claim what the chunk needs, in one call. Twins and plans are not claimed here."""
         if self._plans:
-            return
-        wanting = [task for task in chunk if task.outcome is None and not self._too_late(task)]
-        if len(wanting) == 1:
-            self._answered(wanting[0], self._claim_one(_wanted(wanting[0])))
-        elif wanting:
-            answers = self._flow.store.claim_many([_wanted(task) for task in wanting])
-            for task, answer in zip(wanting, answers, strict=True):
-                self._answered(task, answer)
+            return list(chunk)
+        wanting = [one for one in chunk if one.twin is None and not self._is_stopped(one) and not self._is_over()]
+        began = self._clock.now_ms()
+        requests = [self._request(one) for one in wanting]
+        answers = self._answers(requests)
+        taken = self._clock.now_ms() - began
+        steps: dict[int, Step] = {one.index: one for one in chunk}
+        for one, answer in zip(wanting, answers, strict=True):
+            steps[one.index] = self._step(one, answer, taken)
+        return list(steps.values())
 
-    def _claim_one(self, wanted: Request) -> Answer | IdemError:
-        try:
-            return self._flow.store.claim(wanted)
-        except IdemError as error:
-            return error
+    def _answers(self, requests: Sequence[Request]) -> Sequence[Answer | IdemError]:
+        if len(requests) > 1:
+            return self._flow.store.claim_many(requests)
+        return [tried(partial(self._flow.store.claim, one)) for one in requests]
 
-    def _answered(self, task: Task, answer: Answer | IdemError) -> None:
-        try:
-            if not isinstance(answer, IdemError):
-                answer = self._flow.wait(_wanted(task), answer)
-        except IdemError as error:
-            answer = error
+    def _request(self, one: Waiting) -> Request:
+        return self._flow.request(
+            one.key, ends_at=self._ends_at, request_hash=one.request_hash, origin=one.delivery.origin
+        )
+
+    def _step(self, one: Waiting, answer: Answer | IdemError, taken: int) -> Step:
         if isinstance(answer, Claim):
-            task.claim = answer
-        elif isinstance(answer, IdemError):
-            task.outcome = Unavailable(answer, ran=False)
-        else:
-            task.outcome = refusal(answer)
+            return Claimed(waiting=one, claim=answer, claim_ms=taken)
+        if isinstance(answer, Held) and self._patient_until is None:
+            self._patient_until = self._clock.now_ms() + self._flow.patience_ms
+        return Met(waiting=one, answer=answer, claim_ms=taken)
 
-    def _lanes(self, chunk: Sequence[Task], concurrency: int) -> list[Lane]:
-        if concurrency == 1:
-            return [self._lane(chunk)]
-        lanes: dict[tuple[str, str | int], list[Task]] = {}
-        for index, task in enumerate(chunk):
-            group = task.arrival.group
-            lanes.setdefault(("one", index) if group is None else ("group", group), []).append(task)
+    def _claimed_now(self, one: Waiting) -> Step:
+        """Claim one key by itself, in its turn."""
+        began = self._clock.now_ms()
+        (answer,) = self._answers([self._request(one)])
+        return self._step(one, answer, self._clock.now_ms() - began)
+
+    # --- working ---
+
+    def _lanes(self, steps: Sequence[Step]) -> list[Lane]:
+        if self._concurrency == 1:
+            return [self._lane(steps)]
+        lanes: dict[tuple[str, str | int], list[Step]] = {}
+        for step in steps:
+            group = step.waiting.delivery.group
+            lanes.setdefault(("one", step.waiting.index) if group is None else ("group", group), []).append(step)
         return [self._lane(lane) for lane in lanes.values()]
 
-    def _lane(self, tasks: Sequence[Task]) -> Lane:
-        """Hand out each task whose work is to run, in order, and take how it ended."""
-        for task in tasks:
-            task.started = self._flow.clock.now_ms()
-            if self._is_due(task):
-                self._record()
-            if stopped := self._stopped(task):
-                self._give_back(task, stopped)
-            elif task.outcome is None and not self._too_late(task) and self._begin(task):
-                self._record_later()
-                self._worked(task, (yield task))
-            task.ended = self._flow.clock.now_ms()
-            if task.arrival.group is not None:
-                self._last_of_group[task.arrival.group] = task
-
-    def _is_due(self, task: Task) -> bool:
-        """Whether finished work must be recorded before this task's work starts."""
-        suspect = task.arrival.receive_count > 1 or (task.claim is not None and task.claim.attempt > 1)
-        waited = task.started - self._pending_since
-        return suspect or task.arrival.group is not None or waited >= self._record_within_ms
-
-    def _stopped(self, task: Task) -> NotStarted | None:
-        """Why the task's ordered group has come to a stop, if it has."""
-        before = self._last_of_group.get(task.arrival.group) if task.arrival.group is not None else None
-        if before is None or isinstance(before.outcome, Done):
-            return None
-        return NotStarted(f"an earlier message of group {task.arrival.group!r} was not done")
-
-    def _too_late(self, task: Task) -> bool:
-        """Whether too little time is left for the task's work; then it is given back."""
-        if self._latest_start is None or self._flow.clock.now_ms() <= self._latest_start:
-            return False
-        self._give_back(task, NotStarted("the invocation ends too soon to start it"))
-        return True
-
-    def _give_back(self, task: Task, reason: NotStarted) -> None:
-        """End a task whose work was not started. Its claim is given back, so that the next delivery can start at once."""
-        task.outcome = reason
-        if task.claim is not None:
-            self._keep(task, self._flow.given_back(task.claim, reason, counted=_wanted(task).starts_now))
-
-    def _begin(self, task: Task) -> bool:
-        """Count the start of the task's work, where a limit on starts needs it; whether the work may run."""
-        if task.claim is None or _wanted(task).starts_now:
-            return True
-        try:
-            task.claim = self._flow.store.begin(task.claim)
-        except ClaimLost as error:
-            task.outcome = Retry(error)
-        except IdemError as error:
-            task.outcome = Unavailable(error, ran=False)
-        return task.outcome is None
-
-    def _worked(self, task: Task, result: Result) -> None:
-        if task.claim is None:
-            task.outcome = self._guarded(_wanted(task), result)
-        elif result.error is not None:
-            self._keep(task, self._flow.raised(task.claim, result.error))
-        else:
-            self._keep(task, self._flow.returned(task.claim, result.value))
-
-    def _guarded(self, wanted: Request, result: Result) -> Outcome:
-        if result.error is not None:
-            return self._flow.reject(wanted, result.error)
-        if not isinstance(result.value, Commit):
-            wrong = ConfigurationError(f"a plan must return a Commit, not {type(result.value).__name__}")
-            return self._flow.reject(wanted, wrong)
-        return self._flow.guard(wanted, result.value)
-
-    def _keep(self, task: Task, ended: Ended) -> None:
-        with self._lock:
-            if not self._pending:
-                self._pending_since = self._flow.clock.now_ms()
-            self._pending.append((task, ended))
-
-    def _record_later(self) -> None:
-        """Before work starts: see to it that what has ended before is recorded in time, however long this work takes."""
-        with self._lock:
-            if self._pending and self._call_off is None:
-                left = self._pending_since + self._record_within_ms - self._flow.clock.now_ms()
-                self._call_off = self._flow.clock.later(max(0, left), self._record)
-
-    def _record(self) -> None:
-        """Record what has ended. The lock is held meanwhile: whoever asks next finds everything recorded."""
-        with self._lock:
-            if self._call_off is not None:
-                self._call_off()
-                self._call_off = None
-            pending, self._pending = self._pending, []
-            if not pending:
+    def _lane(self, steps: Sequence[Step]) -> Lane:
+        """Take each delivery to its end, or keep it for a later round."""
+        for step in steps:
+            if self._stopping:
                 return
-            outcomes = self._flow.record_many([ended for _, ended in pending])
-            for (task, _), outcome in zip(pending, outcomes, strict=True):
-                task.outcome = outcome
+            one, began = step.waiting, self._clock.now_ms()
+            if self._must_be_alone(step):
+                self._recorder.flush()
+            self._recorder.flush_if_due()
+            if self._is_blocked(step):
+                self._late.append(step)
+            elif self._is_stopped(one):
+                self._not_started(step, NotStarted(f"an earlier message of group {one.delivery.group!r} was not done"))
+            elif self._shares_with_twin(one):
+                self._share(one)
+            elif isinstance(step, Met):
+                self._refused(step)
+            elif (ready := self._ready(step)) is not None:
+                claim = ready.claim if isinstance(ready, Claimed) else None
+                self._recorder.starting()
+                try:
+                    ended = yield Call(one.delivery, claim)
+                except BaseException:
+                    self._stopping = True  # the process or the invocation ends: no other lane starts more
+                    raise
+                self._ended(ready, ended, began)
 
+    def _ready(self, step: Waiting | Claimed) -> Waiting | Claimed | None:
+        """The step whose work starts now; None if it found another end. Time is looked at behind the last call to the store."""
+        if isinstance(step, Waiting):
+            if self._is_over():
+                self._not_started(step, TOO_LATE)
+                return None
+            if self._plans:
+                return step
+            claimed = self._claimed_now(step)
+            if not isinstance(claimed, Claimed):
+                self._late.append(claimed)
+                return None
+            step = claimed
+        begun = step if self._flow.is_late(step.claim) else self._begun(step)
+        if begun is not None and self._flow.is_late(begun.claim):
+            self._not_started(begun, TOO_LATE)
+            return None
+        return begun
 
-def _wanted(task: Task) -> Request:
-    if task.wanted is None:
-        raise AssertionError("a task without a request has its outcome, and is never claimed or run")
-    return task.wanted
-
-
-def _advance(lane: Lane, result: Result | None) -> Task | None:
-    """The lane's next task to run, None when it has no more."""
-    try:
-        return next(lane) if result is None else lane.send(result)
-    except StopIteration:
+    def _begun(self, step: Claimed) -> Claimed | None:
+        """The step with its start counted, where a limit needs it; None if that did not work."""
+        try:
+            return replace(step, claim=self._flow.begin(step.claim), begun=True)
+        except ClaimLost as error:
+            self._end_claimed(step, Overtaken(error))
+        except IdemError as error:
+            # It may have been counted all the same: giving the claim back takes that back, too.
+            self._give_back(step, NotStarted(str(error)), Unavailable(error, ran=False))
         return None
 
+    def _ended(self, step: Waiting | Claimed, ended: Ended, started: int) -> None:
+        """The work has ended: a claimed one is recorded in time, a plan's writes are made now."""
+        self._recorder.ended()
+        now_ms = self._clock.now_ms()
+        if isinstance(step, Claimed):
+            match ended:
+                case Returned(value):
+                    unrecorded = self._flow.returned(step.claim, value)
+                case Raised(error):
+                    unrecorded = self._flow.raised(step.claim, error)
+            self._recorder.put(Worked(claimed=step, unrecorded=unrecorded, started=started, ended=now_ms))
+        else:
+            outcome = self._guarded(step, ended)
+            taken = self._clock.now_ms() - now_ms
+            self._end(step.index, step.key, outcome, started=started, ended=now_ms, record_ms=taken)
 
-def _drive(lane: Lane, run: Run) -> None:
-    task = _advance(lane, None)
-    while task is not None:
-        task = _advance(lane, run(task))
+    def _guarded(self, one: Waiting, ended: Ended) -> Outcome:
+        wanted = self._request(one)
+        match ended:
+            case Raised(error):
+                return self._flow.reject(wanted, error)
+            case Returned(Commit() as commit):
+                return self._flow.guard(wanted, commit)
+            case Returned(value):
+                wrong = ConfigurationError(f"a plan must return a Commit, not {type(value).__name__}")
+                return self._flow.reject(wanted, wrong)
+
+    # --- what has to come later ---
+
+    def _is_blocked(self, step: Step) -> bool:
+        """Whether the step's turn has not come: another attempt holds its key, or its group or its twin is not through."""
+        one = step.waiting
+        before = self._before[one.index]
+        if (before is not None and self.endings[before] is None) or (
+            one.twin is not None and self.endings[one.twin] is None
+        ):
+            return True
+        return isinstance(step, Met) and isinstance(step.answer, Held) and self._is_patient()
+
+    def _is_patient(self) -> bool:
+        """Whether a held key is still waited for."""
+        return self._patient_until is not None and self._clock.now_ms() < self._patient_until and not self._is_over()
+
+    def _pause(self, tries: int) -> int:
+        """Wait a little for the attempts that hold keys; how often that was done."""
+        if self._patient_until is None:
+            raise AssertionError("nothing is kept for later but by a key that is held")
+        pause = backoff_ms(tries, base_ms=WAIT_BASE_MS, cap_ms=WAIT_CAP_MS, jitter=self._clock.jitter())
+        self._clock.sleep_ms(max(0, min(pause, self._patient_until - self._clock.now_ms())))
+        return tries + 1
+
+    def _asked_again(self, step: Step) -> Step:
+        if not (isinstance(step, Met) and isinstance(step.answer, Held)):
+            return step
+        answer = tried(partial(self._flow.look_again, self._request(step.waiting)))
+        return self._step(step.waiting, answer, step.claim_ms)
+
+    # --- predicates: they ask, and change nothing ---
+
+    def _must_be_alone(self, step: Step) -> bool:
+        """Whether finished work must be recorded before this: it belongs to an ordered group, or may be what killed a process."""
+        suspect = isinstance(step, Claimed) and step.claim.attempt > 1
+        delivery = step.waiting.delivery
+        return suspect or delivery.group is not None or delivery.receive_count > 1 or step.waiting.twin is not None
+
+    def _is_stopped(self, one: Waiting) -> bool:
+        """Whether the delivery's ordered group has come to a stop before it."""
+        before = self._before[one.index]
+        ending = None if before is None else self.endings[before]
+        return ending is not None and not isinstance(ending.outcome, Done)
+
+    def _is_over(self) -> bool:
+        """Whether too little is left of the invocation to claim anything."""
+        return self._ends_at is not None and self._clock.now_ms() > self._ends_at - self._flow.reserve_ms
+
+    def _shares_with_twin(self, one: Waiting) -> bool:
+        """Whether the delivery's first twin has an ending that speaks for both."""
+        first = self.endings[one.twin] if one.twin is not None else None
+        return first is not None and not isinstance(first.outcome, NotStarted)
+
+    # --- endings ---
+
+    def _record(self, items: Sequence[Worked]) -> None:
+        began = self._clock.now_ms()
+        outcomes = self._flow.record_many([item.unrecorded for item in items])
+        taken = self._clock.now_ms() - began
+        for item, outcome in zip(items, outcomes, strict=True):
+            if item.ran:  # what was given back had its ending before
+                self._end_claimed(item.claimed, outcome, worked=item, record_ms=taken)
+
+    def _share(self, one: Waiting) -> None:
+        """End a delivery as its first twin ended."""
+        first = self.endings[one.twin] if one.twin is not None else None
+        if first is None:
+            raise AssertionError(f"delivery {one.delivery.id} was left without an outcome")
+        self._end(one.index, one.key, _again(first.outcome), started=first.started, attempt=first.attempt)
+
+    def _refused(self, step: Met) -> None:
+        one, answer = step.waiting, step.answer
+        if isinstance(answer, IdemError):
+            self._end(one.index, one.key, Unavailable(answer, ran=False), claim_ms=step.claim_ms)
+        else:
+            attempt = answer.record.attempt
+            self._end(one.index, one.key, refusal(answer), attempt=attempt, claim_ms=step.claim_ms)
+
+    def _not_started(self, step: Step, reason: NotStarted) -> None:
+        """End a delivery whose work was not started. Its claim is given back, so that the next delivery can start at once."""
+        if isinstance(step, Claimed):
+            self._give_back(step, reason, reason)
+        else:
+            self._end(step.waiting.index, step.waiting.key, reason)
+
+    def _give_back(self, step: Claimed, reason: NotStarted, outcome: Outcome) -> None:
+        """End a claimed delivery whose work was not started: its ending is the same whether the giving back succeeds or not."""
+        self._end_claimed(step, outcome)
+        unrecorded, now_ms = self._flow.given_back(step.claim, reason, begun=step.begun), self._clock.now_ms()
+        self._recorder.put(Worked(claimed=step, unrecorded=unrecorded, started=now_ms, ended=now_ms))
+
+    def _end_claimed(
+        self, step: Claimed, outcome: Outcome, *, worked: Worked | None = None, record_ms: int | None = None
+    ) -> None:
+        finish = worked.unrecorded.finish if worked and isinstance(outcome, Done) else None
+        omitted = isinstance(finish, Complete) and finish.result.kind == "omitted"
+        self._end(
+            step.waiting.index,
+            step.waiting.key,
+            outcome,
+            started=worked.started if worked else None,
+            ended=worked.ended if worked else None,
+            attempt=step.claim.attempt,
+            starts=step.claim.starts,
+            claim_ms=step.claim_ms,
+            record_ms=record_ms,
+            not_kept=finish.result.text if omitted and isinstance(finish, Complete) else None,
+        )
+
+    def _end(
+        self,
+        index: int,
+        key: Key | None,
+        outcome: Outcome,
+        *,
+        started: int | None = None,
+        ended: int | None = None,
+        attempt: int | None = None,
+        starts: int | None = None,
+        claim_ms: int | None = None,
+        record_ms: int | None = None,
+        not_kept: str | None = None,
+    ) -> None:
+        now_ms = self._clock.now_ms()
+        self.endings[index] = Ending(
+            operation=self._flow.operation,
+            arrival=self._arrivals[index],
+            outcome=outcome,
+            key=key,
+            started=now_ms if started is None else started,
+            ended=now_ms if ended is None else ended,
+            attempt=outcome.attempt if isinstance(outcome, Done) else attempt,
+            starts=starts,
+            claim_ms=claim_ms,
+            record_ms=record_ms,
+            not_kept=not_kept,
+        )
 
 
-def _drive_in_threads(lanes: Sequence[Lane], run: Run, concurrency: int) -> None:
-    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - only consumers with concurrency need it
-
-    with ThreadPoolExecutor(min(concurrency, len(lanes))) as pool:
-        for finished in [pool.submit(_drive, lane, run) for lane in lanes]:
-            finished.result()
+def _again(first: Outcome) -> Outcome:
+    """The outcome of a delivery whose key came earlier in the same batch."""
+    return replace(first, replayed=True) if isinstance(first, Done) else first

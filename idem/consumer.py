@@ -1,18 +1,19 @@
 """A consumer: event -> deliveries -> keys -> claims -> work -> records -> outcomes -> Lambda's answer.
 
-How deliveries are claimed, run and recorded is in `batch.py`; the steps around one piece of work are in `flow.py`.
+How deliveries are claimed, worked on and recorded is in `batch.py`; the rules around one piece of work are in `flow.py`.
 """
 
 from __future__ import annotations
 
-import inspect
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
-from idem.batch import RECORD_WITHIN, Batch
+from idem.batch import Batch
 from idem.canonical import request_hash
 from idem.clock import Clock, SystemClock, new_token
 from idem.delivery import (
@@ -24,17 +25,22 @@ from idem.delivery import (
     Unavailable,
     Unreadable,
 )
-from idem.errors import ConfigurationError, InputRefused, MissingKeyPart
+from idem.errors import ConfigurationError, IdemError, InputRefused, MissingKeyPart
 from idem.flow import Flow
+from idem.functions import is_coroutine_function
 from idem.keys import KeyRule, check_operation, make_key
+from idem.lanes import Beside, Call, in_thread, in_threads, run, run_async
 from idem.policy import Policy
 from idem.record import Claim, Key
+from idem.steps import Waiting
 from idem.store import Store
-from idem.tasks import Result, Task
 
 RESERVE = timedelta(
     milliseconds=500
 )  # work that starts later than this before the invocation's end could not be recorded
+
+# About what a claim costs on a busy day: work that is quicker gains from waiting.
+RECORD_WITHIN = timedelta(milliseconds=50)
 
 Work = Callable[[Delivery, Claim], Any]
 Plan = Callable[[Delivery], Any]
@@ -54,6 +60,7 @@ class Consumer:
     record_within: how long work that is done may stay unrecorded while others of its batch run, so that outcomes travel
     together. A process that is killed in between leaves all of them unrecorded: zero records each before the next work starts.
     check: what of the payload must be equal whenever the key is; a difference is refused.
+    beside: runs lanes of work beside each other; threads of its own unless another way is given.
     observe: told how each delivery ended. reserve: no work is started later than this before the invocation's end.
     """
 
@@ -69,6 +76,7 @@ class Consumer:
     reserve: timedelta = RESERVE
     concurrency: int = 1
     record_within: timedelta = RECORD_WITHIN
+    beside: Beside = in_threads
     clock: Clock = field(default_factory=SystemClock)
     token: Callable[[], str] = new_token
     _flow: Flow = field(init=False, repr=False, compare=False)
@@ -80,6 +88,13 @@ class Consumer:
             raise ConfigurationError(f"{self.operation}: give either work or plan, and not both")
         if self.concurrency < 1:
             raise ConfigurationError(f"{self.operation}: concurrency is {self.concurrency}, it must be at least 1")
+        if self.policy.lease <= self.reserve:
+            raise ConfigurationError(
+                f"{self.operation}: the policy's lease ({self.policy.lease}) is not longer than the reserve ({self.reserve}), so"
+                " without a Lambda context no work could ever start; lengthen the one or shorten the other"
+            )
+        function = self.work or self.plan
+        is_async = function is not None and is_coroutine_function(function, self.operation)
         flow = Flow(
             operation=self.operation,
             store=self.store,
@@ -89,94 +104,75 @@ class Consumer:
             reserve=self.reserve,
         )
         object.__setattr__(self, "_flow", flow)  # made once, because every message would wait for it
-        object.__setattr__(self, "_is_async", inspect.iscoroutinefunction(self.work or self.plan))
+        object.__setattr__(self, "_is_async", is_async)
 
     def __call__(self, event: Any, context: Any = None) -> Any:
         """Lambda's entry. Raises WrongEvent for an event that is not this source's."""
         ends_at = self._ends_at(context)
         arrivals = self.source.read(event, self.clock.now_ms())
-        return self.source.reply(self._run_all(arrivals, ends_at), self.clock.now_ms())
-
-    def _run_all(self, arrivals: Sequence[Arrival], ends_at: int | None) -> list[Ending]:
-        """One ending for each arrival, in order."""
-        tasks = self._tasks(arrivals, ends_at)
-        batch = Batch(
-            self._flow,
-            plans=self.plan is not None,
-            ends_at=ends_at,
-            reserve=self.reserve,
-            record_within=self.record_within,
-        )
-        if self._is_async:
-            import asyncio  # noqa: PLC0415 - importing it takes longer than most consumers' whole start
-
-            asyncio.run(batch.work_async(tasks, self._await, self.concurrency))
-        else:
-            batch.work(tasks, self._call, self.concurrency)
-        endings = [self._ending(task) for task in tasks]
+        endings = self._work_on(arrivals, ends_at)
         for ending in endings:
             self._tell(ending)
-        return endings
+        return self.source.reply(endings, self.clock.now_ms())
 
-    def _tasks(self, arrivals: Sequence[Arrival], ends_at: int | None) -> list[Task]:
-        """A task for each arrival: with a request for its key, a twin in the same batch, or the outcome of bad input."""
-        first: dict[tuple[Key, str | None], Task] = {}
-        starts_now = self.policy.starts_max is None or len(arrivals) == 1
-        tasks: list[Task] = []
-        for arrival in arrivals:
-            task = Task(arrival=arrival, started=self.clock.now_ms())
-            tasks.append(task)
-            if isinstance(arrival, Unreadable):
-                bad_input = isinstance(arrival.error, InputRefused)
-                refused = Rejected(arrival.error, recorded=False)
-                task.outcome = refused if bad_input else Unavailable(arrival.error, ran=False)
-                continue
-            try:
-                task.key, checked = self.key_of(arrival), self._request_hash(arrival)
-            except InputRefused as error:
-                task.outcome = Rejected(error, recorded=False)
-                continue
-            task.twin = first.get((task.key, checked))
-            first.setdefault((task.key, checked), task)
-            task.wanted = self._flow.request(
-                task.key, ends_at=ends_at, request_hash=checked, origin=arrival.origin, starts_now=starts_now
-            )
-        return tasks
-
-    def _call(self, task: Task) -> Result:
-        try:
-            return Result(self._started(task))
-        except Exception as error:  # noqa: BLE001 - the user's work may raise anything; its policy says what that means
-            return Result(error=error)
-
-    async def _await(self, task: Task) -> Result:
-        try:
-            return Result(await self._started(task))
-        except Exception as error:  # noqa: BLE001 - as above
-            return Result(error=error)
-
-    def _started(self, task: Task) -> Any:
-        """Call the user's function: its value, or the coroutine to await."""
-        delivery = task.arrival
-        if isinstance(delivery, Unreadable):
-            raise AssertionError("an unreadable delivery has its outcome, and is never run")
-        if self.plan is not None:
-            return self.plan(delivery)
-        if self.work is None or task.claim is None:
-            raise AssertionError("work runs under a claim")
-        return self.work(delivery, task.claim)
-
-    def _ending(self, task: Task) -> Ending:
-        if task.outcome is None:
-            raise AssertionError(f"delivery {task.arrival.id} was left without an outcome")
-        return Ending(
-            operation=self.operation,
-            arrival=task.arrival,
-            outcome=task.outcome,
-            key=task.key,
-            started=task.started,
-            ended=max(task.started, task.ended),
+    def _work_on(self, arrivals: Sequence[Arrival], ends_at: int | None) -> list[Ending]:
+        """One ending for each arrival, in order. What has ended is recorded, also when an exception leaves."""
+        batch = Batch(
+            self._flow,
+            arrivals,
+            ends_at=ends_at,
+            plans=self.plan is not None,
+            concurrency=self.concurrency,
+            record_within_ms=self.record_within.total_seconds() * 1000,
         )
+        waiting = self._waiting(arrivals, batch)
+        try:
+            if self._is_async:
+                import asyncio  # noqa: PLC0415 - importing it takes longer than most consumers' whole start
+
+                asyncio.run(self._run_async(batch, waiting))
+            else:
+                for lanes in batch.rounds(waiting):
+                    run(lanes, self._call, self.concurrency, self.beside)
+        except BaseException:
+            with suppress(BaseException):  # the first exception is the one to know
+                batch.close()
+            raise
+        batch.close()
+        return [ending for ending in batch.endings if ending is not None]
+
+    async def _run_async(self, batch: Batch, waiting: Sequence[Waiting]) -> None:
+        rounds = batch.rounds(waiting)
+        while (lanes := await in_thread(partial(next, rounds, None))) is not None:
+            await run_async(lanes, self._call, self.concurrency)
+
+    def _waiting(self, arrivals: Sequence[Arrival], batch: Batch) -> list[Waiting]:
+        """The deliveries that have a key; what has none gets its ending."""
+        first: dict[tuple[Key, str | None], int] = {}
+        waiting: list[Waiting] = []
+        for index, arrival in enumerate(arrivals):
+            try:
+                if isinstance(arrival, Unreadable):
+                    raise arrival.error
+                key, checked = self.key_of(arrival), self._request_hash(arrival)
+            except InputRefused as error:
+                batch.refuse(index, Rejected(error, recorded=False))
+                continue
+            except IdemError as error:
+                batch.refuse(index, Unavailable(error, ran=False))
+                continue
+            twin = first.get((key, checked))
+            first.setdefault((key, checked), index)
+            waiting.append(Waiting(index=index, delivery=arrival, key=key, request_hash=checked, twin=twin))
+        return waiting
+
+    def _call(self, call: Call) -> Any:
+        """Call the user's function: its value, or the coroutine to await."""
+        if self.plan is not None:
+            return self.plan(call.delivery)
+        if self.work is None or call.claim is None:
+            raise AssertionError("work runs under a claim")
+        return self.work(call.delivery, call.claim)
 
     def key_of(self, delivery: Delivery) -> Key:
         """The key of a delivery. Raises InputRefused if it has none."""

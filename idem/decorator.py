@@ -5,16 +5,19 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 from idem.canonical import request_hash
 from idem.clock import Clock, SystemClock, new_token
-from idem.delivery import Busy, Delivery, Done, NotStarted, Outcome, Rejected, Retry, Unavailable
-from idem.errors import ConfigurationError, InProgress
-from idem.flow import Flow, refusal
+from idem.delivery import Delivery, NotStarted
+from idem.errors import ConfigurationError, StoreUnavailable
+from idem.flow import TOO_LATE, Flow, refusal, value_of
+from idem.functions import is_coroutine_function
 from idem.keys import KeyRule, check_operation, make_key
+from idem.lanes import in_thread
 from idem.policy import Policy
-from idem.record import Answer, Claim, Held, Key
+from idem.record import Answer, Claim, Key
 from idem.store import Store
 
 P = ParamSpec("P")
@@ -38,6 +41,7 @@ class Once(Generic[P, R]):
         self._check = check
         self._claim_as = claim_as
         self._signature = inspect.signature(function)
+        self._is_async = is_coroutine_function(function, flow.operation)
         if claim_as is not None and claim_as not in self._signature.parameters:
             raise ConfigurationError(f"{_name(function)} has no parameter {claim_as!r} to hand the claim to")
 
@@ -62,35 +66,48 @@ class Once(Generic[P, R]):
         bound = self._signature.bind(*args, **{**kwargs, **hidden})
         bound.apply_defaults()
         payload = {name: value for name, value in bound.arguments.items() if name not in hidden}
-        return Delivery(id=self._flow.operation, payload=payload, origin={"function": _name(self._function)})
+        return Delivery(id="", payload=payload, origin={"function": _name(self._function)})
 
     def _call(self, ends_at: int | None, args: Any, kwargs: Any) -> Any:
-        if inspect.iscoroutinefunction(self._function):
+        if self._is_async:
             return self._call_async(ends_at, args, kwargs)
-        answer = self._claim(ends_at, args, kwargs)
-        if not isinstance(answer, Claim):
-            return _value(refusal(answer), answer)
+        claim = self._begun(self._claim(ends_at, args, kwargs))
+        if not isinstance(claim, Claim):
+            return value_of(refusal(claim))
         try:
-            value: Any = self._function(*args, **self._with_claim(kwargs, answer))
-        except Exception as error:
-            self._flow.record(self._flow.raised(answer, error))
+            value: Any = self._function(*args, **self._with_claim(kwargs, claim))
+        except KeyboardInterrupt:
+            raise  # the process ends: the lease ends the claim
+        except BaseException as error:
+            self._flow.record(self._flow.raised(claim, error))
             raise
-        return _value(self._flow.record(self._flow.returned(answer, value)), answer)
+        return value_of(self._flow.record(self._flow.returned(claim, value)))
 
     async def _call_async(self, ends_at: int | None, args: Any, kwargs: Any) -> Any:
-        """The same for a coroutine function; calls to the store run in a thread, so that they do not hold up the loop."""
-        from asyncio import to_thread  # noqa: PLC0415 - only coroutine functions need it
+        """The same for a coroutine function; calls to the store run in a thread, so that they do not hold up the loop.
 
-        answer = await to_thread(self._claim, ends_at, args, kwargs)
-        if not isinstance(answer, Claim):
-            return _value(refusal(answer), answer)
+        A cancellation is an ending like any other error; one that comes before the work has started gives the claim back.
+        """
+        won: list[Answer] = []
         try:
-            running: Any = self._function(*args, **self._with_claim(kwargs, answer))
-            value = await running
-        except Exception as error:
-            await to_thread(self._flow.record, self._flow.raised(answer, error))
+            await in_thread(lambda: won.append(self._begun(self._claim(ends_at, args, kwargs))))
+        except BaseException:
+            if won and isinstance(won[0], Claim):
+                given_back = self._flow.given_back(won[0], NotStarted("the call was cancelled"), begun=self._counts)
+                await in_thread(partial(self._flow.record, given_back))
             raise
-        return _value(await to_thread(self._flow.record, self._flow.returned(answer, value)), answer)
+        (claim,) = won
+        if not isinstance(claim, Claim):
+            return value_of(refusal(claim))
+        try:
+            running: Any = self._function(*args, **self._with_claim(kwargs, claim))
+            value = await running
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            await in_thread(partial(self._flow.record, self._flow.raised(claim, error)))
+            raise
+        return value_of(await in_thread(partial(self._flow.record, self._flow.returned(claim, value))))
 
     def _claim(self, ends_at: int | None, args: Any, kwargs: Any) -> Answer:
         delivery = self._delivery(args, kwargs)
@@ -98,6 +115,21 @@ class Once(Generic[P, R]):
         checked = request_hash(self._check(delivery)) if self._check else None
         wanted = self._flow.request(key, ends_at=ends_at, request_hash=checked, origin=delivery.origin)
         return self._flow.claim(wanted)
+
+    def _begun(self, answer: Answer) -> Answer:
+        """A claim whose work may start now. Raises StoreUnavailable if its answer came when its lease was over."""
+        if not isinstance(answer, Claim):
+            return answer
+        claim = answer if self._flow.is_late(answer) else self._flow.begin(answer)
+        if self._flow.is_late(claim):
+            self._flow.record(self._flow.given_back(claim, TOO_LATE, begun=self._counts and claim is not answer))
+            raise StoreUnavailable("claim", "Late", "its answer came when the lease was over: nothing was run")
+        return claim
+
+    @property
+    def _counts(self) -> bool:
+        """Whether the start of the work is counted by itself."""
+        return self._flow.policy.starts_max is not None
 
     def _with_claim(self, kwargs: Any, claim: Claim) -> Any:
         return {**kwargs, self._claim_as: claim} if self._claim_as else kwargs
@@ -109,19 +141,6 @@ class Once(Generic[P, R]):
 def _name(function: Callable[..., Any]) -> str:
     """A function's name; that of its class where it is an object."""
     return str(getattr(function, "__qualname__", type(function).__qualname__))
-
-
-def _value(outcome: Outcome, answer: Answer) -> Any:
-    """What a call returns or raises for an outcome."""
-    match outcome:
-        case Done(result, _, _):
-            return result
-        case Busy(until) if isinstance(answer, Held):
-            raise InProgress(answer.record, until)
-        case Retry(error) | Rejected(error, _) | Unavailable(error, _):
-            raise error
-        case Busy() | NotStarted():
-            raise AssertionError(f"a function call cannot end as {outcome!r}")
 
 
 def once(

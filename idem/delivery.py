@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from idem.errors import IdemError
+from idem.errors import ClaimLost, IdemError, InProgress, UnsettledWork
 from idem.record import Key
 
 # For isinstance(): what comes most often stands first, because it is told by its type alone.
@@ -63,16 +63,31 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Busy:
-    """Another attempt holds the key until `until` (epoch ms)."""
+    """Another attempt holds the key until `until` (epoch ms); `error` says so to whoever called a function."""
 
     until: int
+    error: InProgress
 
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """The work failed, or its outcome is not known; a later delivery runs it again."""
+    """The work failed; a later delivery runs it again."""
 
     error: Exception
+
+
+@dataclass(frozen=True, slots=True)
+class Overtaken:
+    """The attempt lost its claim to another one while it worked; a later delivery gets that one's outcome."""
+
+    error: ClaimLost
+
+
+@dataclass(frozen=True, slots=True)
+class Unsettled:
+    """An attempt was started and never ended. No delivery runs the work: a person decides."""
+
+    error: UnsettledWork
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +113,18 @@ class NotStarted:
     reason: str
 
 
-Outcome = Done | Busy | Retry | Rejected | Unavailable | NotStarted
+Outcome = Done | Busy | Retry | Overtaken | Unsettled | Rejected | Unavailable | NotStarted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
-    """How one arrival ended: what a source answers and what an observer counts. Times are epoch ms."""
+    """How one arrival ended: what a source answers and what an observer counts.
+
+    started, ended: epoch ms, of the work where it ran. attempt: which attempt made the outcome, or stands in the way of another;
+    None if the table was not asked or gave no answer. starts: how often the work was started until then, for a claim that was won.
+    claim_ms, record_ms: how long the table took to answer the claim and the recording; a batch's travel together and share their
+    time. not_kept: why the result of a first run is not in its record.
+    """
 
     operation: str
     arrival: Arrival
@@ -111,6 +132,11 @@ class Ending:
     key: Key | None
     started: int
     ended: int
+    attempt: int | None = None
+    starts: int | None = None
+    claim_ms: int | None = None
+    record_ms: int | None = None
+    not_kept: str | None = None
 
 
 class Source(Protocol):

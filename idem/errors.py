@@ -15,6 +15,7 @@
     │   ├── StoredFailure         the work failed for good before; its own error, replayed
     │   └── UnsettledWork         an attempt was started and never ended; a person decides
     ├── ClaimLost                 the claim was taken over; nothing was written
+    ├── WorkStopped               the work raised what is no Exception, such as SystemExit
     ├── CorruptRecord             the stored item cannot be read as a record
     ├── StoreUnavailable          no answer from the table
     ├── SecretsUnavailable        the signing secrets could not be read, so nothing can be verified
@@ -127,6 +128,15 @@ class ClaimLost(IdemError):
         super().__init__(f"the claim on {key} was lost: {now}")
         self.key = key
         self.found = found
+
+
+class WorkStopped(IdemError):
+    """The work raised something that is no Exception: SystemExit, a cancellation. It is this error's cause."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(
+            f"the work raised {type(error).__name__}, which is no Exception: it ended itself, not the process"
+        )
 
 
 class CorruptRecord(IdemError):

@@ -1,27 +1,32 @@
-"""One piece of work, from its key to its outcome: claim, then the work, then record. Used by consumers and by functions.
+"""The rules around one piece of work: what is asked of the store, and what becomes of how the work ended.
 
-The caller runs the work between `claim` and `record`, so that it can be called, awaited or scheduled.
+The caller runs the work between `claim` and `record`, so that it can be called, awaited or scheduled: a consumer in `batch.py`,
+a function in `decorator.py`.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from idem import results
 from idem.clock import Clock, SystemClock, backoff_ms, new_token
-from idem.delivery import Busy, Done, NotStarted, Outcome, Rejected, Retry, Unavailable
+from idem.delivery import Busy, Done, NotStarted, Outcome, Overtaken, Rejected, Retry, Unavailable, Unsettled
 from idem.errors import (
     ClaimLost,
     ConfigurationError,
     IdemError,
+    InProgress,
     RequestMismatch,
     StoredFailure,
     TransactionRefused,
     UnsettledWork,
+    WorkStopped,
 )
 from idem.policy import Kind, Lapsed, Policy
 from idem.record import (
@@ -33,39 +38,40 @@ from idem.record import (
     Held,
     Key,
     Mismatch,
+    Refusal,
     Request,
     Succeeded,
     TakeOver,
     decide,
+    started,
 )
-from idem.store import Complete, Fail, Recording, Release, Store, record_one
-from idem.writes import Commit, Write
+from idem.store import Complete, Fail, Finish, Release, Store, finish, tried
+from idem.writes import Check, Commit, Delete, Put, Update
 
 MESSAGE_CHARS_MAX = 500  # of a stored error: enough to recognise it, small enough for a refused claim
 ORIGIN_CHARS_MAX = 256  # of each value in a record's origin: ids are shorter, and a sender may send anything
 ANSWER_MS = 200  # the store stops repeating a request so long before the invocation's end, to leave time for the answer
-PLAIN = (dict, list, str, int, float, bool, type(None))  # results that are no work that has not run, told at once
+SCALARS = (str, int, float, bool, type(None))  # results that are nothing but themselves, told at once
+WRITES = Commit | Put | Update | Delete | Check
+LEFT_OVER = "writes that nobody would make: return Commit([...], result) itself, with the writes in it"
+TOO_LATE = NotStarted("the invocation or its lease ends too soon to start it")
 WAIT_BASE_MS = 50  # the first pause while waiting for an attempt in flight
 WAIT_CAP_MS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
-    """An attempt whose work has run: what is to be recorded, and the outcome once it is.
+class Unrecorded:
+    """An attempt that has ended and is not recorded yet: how its claim is finished, and the outcome once it is."""
 
-    writes: the caller's own, to be committed in the same transaction; None for no transaction.
-    """
-
-    recording: Recording
+    finish: Finish
     outcome: Done | Retry | Rejected | NotStarted
-    writes: tuple[Write, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flow:
-    """The steps around one piece of work. Holds no state between calls, so that one flow serves many threads.
+    """The rules around one piece of work. Holds no state between calls, so that one flow serves many threads.
 
-    reserve: what has to be left of an attempt's time after it waited for another one.
+    reserve: what has to be left of an attempt's time when its work starts.
     """
 
     operation: str
@@ -75,6 +81,15 @@ class Flow:
     token: Callable[[], str] = new_token
     reserve: timedelta = timedelta(0)
 
+    @property
+    def reserve_ms(self) -> int:
+        return _ms(self.reserve)
+
+    @property
+    def patience_ms(self) -> int:
+        """How long an attempt in flight is waited for."""
+        return _ms(self.policy.wait)
+
     def request(
         self,
         key: Key,
@@ -82,30 +97,35 @@ class Flow:
         ends_at: int | None,
         request_hash: str | None = None,
         origin: Mapping[str, str] | None = None,
-        starts_now: bool = True,
     ) -> Request:
         """A request for `key` by an attempt that ends at `ends_at` (epoch ms), or after the policy's lease if that is None.
 
-        starts_now: whether the work follows the claim at once; otherwise its start is counted by `Store.begin`.
+        The record of work in progress lives for the retention behind its lease, so that it never expires before it.
         """
         now_ms = self.clock.now_ms()
         ends_at = ends_at if ends_at is not None else now_ms + _ms(self.policy.lease)
-        deadline = max(now_ms, ends_at - ANSWER_MS)
         lease_until = ends_at + _ms(self.policy.lease_margin)
-        expires_at = self.expires_at()
         return Request(
             key=key,
             token=self.token(),
-            lease_until=lease_until if expires_at is None else min(lease_until, expires_at * 1000),
-            deadline=deadline,
-            expires_at=expires_at,
+            lease_until=lease_until,
+            deadline=max(now_ms, ends_at - ANSWER_MS),
+            expires_at=self.expires_at(lease_until),
             request_hash=request_hash,
             origin={name: _bounded(value, ORIGIN_CHARS_MAX) for name, value in (origin or {}).items()},
             starts_max=self.policy.starts_max,
             hold_lapsed=self.policy.lapsed is Lapsed.HOLD,
             skew_margin_ms=_ms(self.policy.skew_margin),
-            starts_now=starts_now,
         )
+
+    def is_late(self, claim: Claim) -> bool:
+        """Whether too little of the claim's lease is left to start its work: it has lapsed, or less than the reserve remains."""
+        lease_end = claim.lease_until - _ms(self.policy.lease_margin)
+        return self.clock.now_ms() > lease_end - self.reserve_ms
+
+    def begin(self, claim: Claim) -> Claim:
+        """Count the start of the work where a limit on starts needs it. Raises ClaimLost, StoreUnavailable."""
+        return claim if self.policy.starts_max is None else self.store.begin(claim)
 
     def claim(self, wanted: Request) -> Answer:
         """Claim a key; where the policy says so, wait for an attempt in flight. Raises StoreUnavailable, CorruptRecord."""
@@ -113,84 +133,84 @@ class Flow:
 
     def wait(self, wanted: Request, answer: Answer) -> Answer:
         """`answer`, or what becomes of it while another attempt is in flight and the policy's patience lasts."""
-        until = min(self.clock.now_ms() + _ms(self.policy.wait), wanted.deadline - _ms(self.reserve))
+        until = min(self.clock.now_ms() + self.patience_ms, wanted.deadline - self.reserve_ms)
         tries = 0
         while isinstance(answer, Held) and (left := until - self.clock.now_ms()) > 0:
             pause = backoff_ms(tries, base_ms=WAIT_BASE_MS, cap_ms=WAIT_CAP_MS, jitter=self.clock.jitter())
             self.clock.sleep_ms(min(pause, left))
             tries += 1
-            answer = self._look_again(wanted)
+            answer = self.look_again(wanted)
         return answer
 
-    def _look_again(self, wanted: Request) -> Answer:
+    def look_again(self, wanted: Request) -> Answer:
         """A read is cheaper than a refused claim, so claim only when there is something to win."""
         found = self.store.get(wanted.key)
         answer = decide(found, wanted, self.clock.now_ms()) if found else None
         return self.store.claim(wanted) if answer is None or isinstance(answer, TakeOver) else answer
 
-    def returned(self, claim: Claim, value: Any) -> Ended:
+    def returned(self, claim: Claim, value: Any) -> Unrecorded:
         """How an attempt ended whose work returned `value`.
 
-        A coroutine or generator is work that has not run: recording it as done would lose it, so it is a failure.
+        A value that shows that nothing ran, or that writes were meant and not handed over, is a failure: recording it as done
+        would lose the work.
         """
-        if not isinstance(value, PLAIN) and (inspect.isawaitable(value) or inspect.isgenerator(value)):
-            return self.raised(claim, _never_run(self.operation, value))
+        if not isinstance(value, SCALARS) and (mistake := mistake_in(value)):
+            return self.raised(claim, ConfigurationError(f"the work of {self.operation} returned {mistake}"))
         commit = value if isinstance(value, Commit) else None
         try:
             writes = tuple(commit.writes) if commit else None
-        except TypeError as error:
-            return self.raised(claim, TransactionRefused(f"the writes of a Commit must be a list: {error}"))
+        except Exception as error:  # noqa: BLE001 - the user's own iterable
+            return self.raised(claim, TransactionRefused(f"the writes of a Commit must be a list: {error!r}"))
         stored, shown = results.store(commit.result if commit else value, self.policy.result_bytes_max)
         done = Done(shown, replayed=False, attempt=claim.attempt)
-        return Ended(Complete(claim, stored, self.expires_at()), done, writes)
+        return Unrecorded(Complete(claim, stored, self.expires_at(), writes), done)
 
-    def raised(self, claim: Claim, error: Exception) -> Ended:
-        """How an attempt ended whose work raised `error`."""
-        kind = self._kind_of(error)
+    def raised(self, claim: Claim, error: BaseException) -> Unrecorded:
+        """How an attempt ended whose work raised `error`, whatever it is."""
+        kind, error = self._judged(error)
         if kind is Kind.FORGET:
-            return Ended(Release(claim), Retry(error))
+            return Unrecorded(Release(claim), Retry(error))
         limit = self.policy.starts_max
         final = kind is Kind.PERMANENT or (limit is not None and claim.starts >= limit)
         failure = failure_of(error, reclaimable=kind is Kind.TRANSIENT)
         outcome = Rejected(error, recorded=True) if final else Retry(error)
-        return Ended(Fail(claim, failure, self.expires_at()), outcome)
+        return Unrecorded(Fail(claim, failure, self.expires_at()), outcome)
 
-    def given_back(self, claim: Claim, reason: NotStarted, *, counted: bool) -> Ended:
-        """How an attempt ended whose work was not started; `counted`: its claim had counted a start.
+    def given_back(self, claim: Claim, reason: NotStarted, *, begun: bool = False) -> Unrecorded:
+        """How an attempt ended whose work was not started; `begun`: its start had been counted by `begin`.
 
         A first claim is forgotten. The record of a later one stays, because the next attempt's number must be above its own.
         """
         if claim.attempt == 1:
-            return Ended(Release(claim), reason)
+            return Unrecorded(Release(claim), reason)
         failure = Failure(type=type(reason).__name__, message=reason.reason, reclaimable=True)
-        uncounted = replace(claim, starts=claim.starts - 1) if counted else claim
-        return Ended(Fail(uncounted, failure, self.expires_at()), reason)
+        counted = begun or self.policy.starts_max is None
+        uncounted = replace(claim, starts=max(0, claim.starts - 1)) if counted else claim
+        return Unrecorded(Fail(uncounted, failure, self.expires_at()), reason)
 
-    def record(self, ended: Ended) -> Outcome:
+    def record(self, ended: Unrecorded) -> Outcome:
         """Record how an attempt ended. Whatever goes wrong here, the work has run: nothing is raised."""
-        try:
-            if isinstance(ended.recording, Complete) and ended.writes is not None:
-                complete = ended.recording
-                self.store.commit(complete.claim, complete.result, complete.expires_at, ended.writes)
-            else:
-                record_one(self.store, ended.recording)
-        except TransactionRefused as error:
-            return self.record(self.raised(ended.recording.claim, error))
-        except IdemError as error:
-            return unrecorded(ended, error)
-        return ended.outcome
+        return self.record_many([ended])[0]
 
-    def record_many(self, ended: Sequence[Ended]) -> list[Outcome]:
-        """Record how several attempts ended, in as few requests as the store can; transactions one after the other."""
-        together = [one for one in ended if one.writes is None]
-        if len(together) < 2:
-            return [self.record(one) for one in ended]
-        errors = dict(zip(map(id, together), self.store.record_many([one.recording for one in together]), strict=True))
-        return [self.record(one) if one.writes is not None else _outcome_of(one, errors[id(one)]) for one in ended]
+    def record_many(self, ended: Sequence[Unrecorded]) -> list[Outcome]:
+        """Record how several attempts ended, in as few requests as the store can."""
+        if len(ended) == 1:
+            errors = [tried(partial(finish, self.store, ended[0].finish))]
+        else:
+            errors = self.store.finish_many([one.finish for one in ended])
+        return [self._outcome(one, error) for one, error in zip(ended, errors, strict=True)]
+
+    def _outcome(self, ended: Unrecorded, error: IdemError | None) -> Outcome:
+        if error is None:
+            return ended.outcome
+        if isinstance(error, TransactionRefused):
+            return self.record(self.raised(ended.finish.claim, error))
+        return unrecorded(ended, error)
 
     def guard(self, wanted: Request, commit: Commit) -> Outcome:
-        """Record and write in one transaction, without a claim before."""
+        """Record and write in one transaction, without a claim before. The record's life counts from now."""
         stored, shown = results.store(commit.result, self.policy.result_bytes_max)
+        wanted = replace(wanted, expires_at=self.expires_at())
         try:
             answer = self.store.guard(wanted, stored, commit.writes)
         except TransactionRefused as error:
@@ -203,68 +223,116 @@ class Flow:
             raise AssertionError("a guard leaves no claim behind")
         return refusal(answer)
 
-    def reject(self, wanted: Request, error: Exception) -> Outcome:
+    def reject(self, wanted: Request, error: BaseException) -> Outcome:
         """The outcome of a plan that raised: a permanent error is stored, so that the key answers with it from now on."""
-        if self._kind_of(error) is not Kind.PERMANENT:
+        kind, error = self._judged(error)
+        if kind is not Kind.PERMANENT:
             return Retry(error)
         try:
             answer = self.store.claim(wanted)
         except IdemError as unknown:
             return Unavailable(unknown, ran=False)
-        return self.record(self.raised(answer, error)) if isinstance(answer, Claim) else refusal(answer)
+        if not isinstance(answer, Claim):
+            return refusal(answer)
+        failure = failure_of(error, reclaimable=False)
+        ended = Fail(started(answer, wanted), failure, self.expires_at())
+        return self.record(Unrecorded(ended, Rejected(error, recorded=True)))
 
-    def _kind_of(self, error: Exception) -> Kind:
+    def _judged(self, error: BaseException) -> tuple[Kind, Exception]:
+        """What the policy makes of an error, and the error as an outcome holds it."""
+        if not isinstance(error, Exception):
+            stopped = WorkStopped(error)
+            stopped.__cause__ = error
+            return self.policy.otherwise, stopped
         try:
-            return self.policy.kind_of(error)
+            return self.policy.kind_of(error), error
+        except ConfigurationError as fault:  # classify() gave something that is no Kind
+            fault.__cause__ = error
+            return self.policy.otherwise, fault
         except Exception as fault:  # noqa: BLE001 - the user's own classify(); its error must not hide the work's
-            error.add_note(f"classifying it failed: {fault!r}")
-            return self.policy.otherwise
+            note(error, f"classifying it failed: {fault!r}")
+            return self.policy.otherwise, error
 
-    def expires_at(self) -> int | None:
-        """The end of a record written now, in epoch seconds, rounded up."""
+    def expires_at(self, from_ms: int | None = None) -> int | None:
+        """The end of a record whose life counts from `from_ms`, by default now: in epoch seconds, rounded up."""
         if self.policy.retention is None:
             return None
-        return -(-(self.clock.now_ms() + _ms(self.policy.retention)) // 1000)
+        start = self.clock.now_ms() if from_ms is None else from_ms
+        return -(-(start + _ms(self.policy.retention)) // 1000)
 
 
-def _never_run(operation: str, value: Any) -> ConfigurationError:
-    kind = type(value).__name__
+def mistake_in(value: Any) -> str | None:
+    """What is wrong with a value that work returned, if it shows that the work did not run, or that writes were left over."""
+    if isinstance(value, dict | list | tuple | set | frozenset):
+        inside = value.values() if isinstance(value, dict) else value
+        return LEFT_OVER if any(isinstance(one, WRITES) for one in inside) else None
+    if isinstance(value, WRITES):
+        return None if isinstance(value, Commit) else LEFT_OVER
+    if not (inspect.isawaitable(value) or inspect.isgenerator(value) or inspect.isasyncgen(value) or _is_lazy(value)):
+        return None
     if inspect.iscoroutine(value) or inspect.isgenerator(value):
         value.close()
-    return ConfigurationError(
-        f"the work of {operation} returned a {kind} and has not run: pass a coroutine function itself, and no generator"
+    return (
+        f"a {type(value).__name__}, so it has not run: pass a coroutine function itself, and return no generator, iterator"
+        " or future"
     )
 
 
-def _outcome_of(ended: Ended, error: IdemError | None) -> Outcome:
-    return ended.outcome if error is None else unrecorded(ended, error)
+def _is_lazy(value: Any) -> bool:
+    """Whether this runs when somebody asks it to: map() and its kin, or a future of a thread pool, told without its import."""
+    return (
+        isinstance(value, map | filter | zip)
+        or type(value).__module__ == "itertools"
+        or any(
+            kind.__module__ == "concurrent.futures._base" and kind.__name__ == "Future" for kind in type(value).__mro__
+        )
+    )
 
 
-def unrecorded(ended: Ended, error: IdemError) -> Outcome:
+def note(error: BaseException, text: str) -> None:
+    """Add a note to an error of the user's. Some errors take none, such as a frozen dataclass."""
+    with suppress(Exception):
+        error.add_note(text)
+
+
+def unrecorded(ended: Unrecorded, error: IdemError) -> Outcome:
     """The outcome of an attempt that could not be recorded. The work's own error is never hidden: it gets a note."""
     match ended.outcome:
         case Done():
-            return Retry(error) if isinstance(error, ClaimLost) else Unavailable(error, ran=True)
+            return Overtaken(error) if isinstance(error, ClaimLost) else Unavailable(error, ran=True)
         case Retry(own) | Rejected(own, _):
-            own.add_note(f"its record was not written: {error}")
+            note(own, f"its record was not written: {error}")
             return Retry(own)
         case NotStarted():
             return ended.outcome  # its claim was not given back: the lease ends it
 
 
-def refusal(answer: Succeeded | Failed | Held | Mismatch | Abandoned) -> Outcome:
+def refusal(answer: Refusal) -> Outcome:
     """The outcome of a delivery whose key was not won."""
     match answer:
         case Succeeded(record):
             return Done(results.replay(record.result), replayed=True, attempt=record.attempt)
         case Failed(record):
             return Rejected(StoredFailure(record), recorded=True)
-        case Held(_, until):
-            return Busy(until)
+        case Held(record, until):
+            return Busy(until, InProgress(record, until))
         case Mismatch(record):
             return Rejected(RequestMismatch(record), recorded=True)
         case Abandoned(record, reason):
-            return Retry(UnsettledWork(record, reason))
+            return Unsettled(UnsettledWork(record, reason))
+
+
+def value_of(outcome: Outcome) -> Any:
+    """What a call returns or raises for an outcome."""
+    match outcome:
+        case Done(result, _, _):
+            return result
+        case Busy(_, error):
+            raise error
+        case Retry(error) | Overtaken(error) | Unsettled(error) | Rejected(error, _) | Unavailable(error, _):
+            raise error
+        case NotStarted(reason):
+            raise AssertionError(f"a call cannot end without a start: {reason}")
 
 
 def failure_of(error: Exception, *, reclaimable: bool) -> Failure:

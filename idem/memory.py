@@ -23,8 +23,9 @@ from idem.record import (
     claimed_record,
     decide,
     first_claim,
+    started,
 )
-from idem.store import Recording, claim_each, failed, record_each, succeeded
+from idem.store import Finish, claim_each, failed, finish_each, succeeded
 from idem.writes import Write
 
 _RECORD_ACTION = {
@@ -60,8 +61,15 @@ class MemoryStore:
             self.records[claim.key] = replace(record, starts=claim.starts + 1)
             return replace(claim, starts=claim.starts + 1)
 
-    def complete(self, claim: Claim, result: StoredResult, expires_at: int | None) -> None:
-        self.commit(claim, result, expires_at, ())
+    def complete(
+        self, claim: Claim, result: StoredResult, expires_at: int | None, writes: Sequence[Write] | None = None
+    ) -> None:
+        transaction(_RECORD_ACTION, () if writes is None else writes)
+        with self._lock:
+            if self._already(claim, Status.SUCCEEDED):
+                return
+            record = succeeded(self._held(claim), result, expires_at, self._clock.now_ms())
+            self._apply(record, writes or ())
 
     def fail(self, claim: Claim, failure: Failure, expires_at: int | None) -> None:
         with self._lock:
@@ -80,14 +88,6 @@ class MemoryStore:
         with self._lock:
             return self.records.get(key)
 
-    def commit(self, claim: Claim, result: StoredResult, expires_at: int | None, writes: Sequence[Write]) -> None:
-        transaction(_RECORD_ACTION, writes)
-        with self._lock:
-            if self._already(claim, Status.SUCCEEDED):
-                return
-            record = succeeded(self._held(claim), result, expires_at, self._clock.now_ms())
-            self._apply(record, writes)
-
     def guard(self, wanted: Request, result: StoredResult, writes: Sequence[Write]) -> Answer:
         transaction(_RECORD_ACTION, writes)
         with self._lock:
@@ -97,15 +97,15 @@ class MemoryStore:
             answer = self._decide(wanted)
             if not isinstance(answer, Claim):
                 return answer
-            record = succeeded(claimed_record(answer), result, answer.expires_at, self._clock.now_ms())
+            record = succeeded(claimed_record(started(answer, wanted)), result, answer.expires_at, self._clock.now_ms())
             self._apply(record, writes)
             return Succeeded(record)
 
     def claim_many(self, wanted: Sequence[Request]) -> list[Answer | IdemError]:
         return claim_each(self, wanted)
 
-    def record_many(self, recordings: Sequence[Recording]) -> list[IdemError | None]:
-        return record_each(self, recordings)
+    def finish_many(self, finishes: Sequence[Finish]) -> list[IdemError | None]:
+        return finish_each(self, finishes)
 
     def _decide(self, wanted: Request) -> Answer:
         now_ms = self._clock.now_ms()

@@ -99,15 +99,21 @@ class Policy:
             )
         if self.skew_margin < timedelta(0):
             raise ConfigurationError("skew_margin must not be below zero")
-        if self.retention is not None and self.retention < self.lease:
+        if self.retention is not None and self.retention <= timedelta(0):
             raise ConfigurationError(
-                f"retention ({self.retention}) is shorter than the lease ({self.lease}): the record would expire while the"
-                " work runs; lengthen the retention or shorten the lease"
+                f"retention is {self.retention}: it must be above zero, or None to keep records for ever"
             )
 
     def kind_of(self, error: Exception) -> Kind:
-        """What `error` means: the function's answer, then the nearest listed class, then `otherwise`."""
-        if self.classify and (answer := self.classify(error)):
+        """What `error` means: the function's answer, then the nearest listed class, then `otherwise`.
+
+        Raises ConfigurationError if the function gives something that is no Kind.
+        """
+        if self.classify and (answer := self.classify(error)) is not None:
+            if not isinstance(answer, Kind):
+                raise ConfigurationError(
+                    f"classify gave {answer!r}: it must give a Kind, or None to let the types decide"
+                )
             return answer
         for candidate in type(error).__mro__:
             for kind, listed in self._lists():

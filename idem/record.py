@@ -8,7 +8,8 @@ A record is what the table remembers of one key. It moves like this, and no othe
     (absent) --guard----------------------------> succeeded
     in_progress, lease lapsed --take over-------> in_progress, attempt + 1
     failed, reclaimable -------take over--------> in_progress, attempt + 1
-    anything, expired ---------take over--------> in_progress, attempt 1
+    ended, expired ------------take over--------> in_progress, attempt 1
+    in_progress, expired ------take over--------> in_progress, attempt + 1
 
 Each arrow is one conditional write. The claim's condition is that the key is absent; every arrow out of in_progress names
 the token of the claim; a takeover names the exact version that was read. What a refused claim means is decided by `decide`,
@@ -21,7 +22,7 @@ epoch milliseconds (Lambda's remaining time is in milliseconds).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Literal
 
@@ -85,7 +86,8 @@ class Request:
 
     token: fresh and random for this attempt to claim, drawn at call time (a snapshot-restored environment must not share it).
     lease_until: epoch ms after which others may take over. deadline: epoch ms until which the store may keep retrying.
-    expires_at: epoch seconds of the record's own end, None for a permanent key.
+    expires_at: epoch seconds of the record's own end, None for a permanent key; never before the lease's end.
+    starts_max: how often the work may be started; with it a start is counted by `Store.begin`, otherwise by the claim.
     skew_margin_ms: how far the clocks of two workers may differ; a lease or a life counts as over only after it.
     """
 
@@ -99,7 +101,6 @@ class Request:
     starts_max: int | None = None
     hold_lapsed: bool = False
     skew_margin_ms: int = 0
-    starts_now: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,12 +167,21 @@ class TakeOver:
     successor: Claim
 
 
-Answer = Claim | Succeeded | Failed | Held | Mismatch | Abandoned
+Refusal = Succeeded | Failed | Held | Mismatch | Abandoned
+"""What stands in the way of a claim."""
+
+Answer = Claim | Refusal
+"""What the store says to a request for a key."""
 
 
 def first_claim(wanted: Request, now_ms: int) -> Claim:
     """The claim that `wanted` gets on an absent (or expired) key."""
     return _claim(wanted, now_ms, attempt=1, starts=0)
+
+
+def started(claim: Claim, wanted: Request) -> Claim:
+    """`claim` with the start of its work counted, where the claim itself did not count it."""
+    return claim if wanted.starts_max is None else replace(claim, starts=claim.starts + 1)
 
 
 def claimed_record(claim: Claim) -> Record:
@@ -194,7 +204,8 @@ def decide(found: Record, wanted: Request, now_ms: int) -> Answer | TakeOver:
     """What a refused claim means, from the record that refused it. Pure; the order of the questions is the contract.
 
     1. It carries my token: my first answer was lost and the request was repeated, so the claim is mine.
-    2. It has expired (TTL deletes days late, so it is never waited for): take over, attempt 1.
+    2. It has expired (TTL deletes days late, so it is never waited for): take over, attempt 1, or one more where it was still
+       in progress: whoever holds that claim must not share its number.
     3. It was made for another request: Mismatch, whatever its state.
     4. succeeded: Succeeded.
     5. failed: take over if reclaimable and starts are left, otherwise the stored failure.
@@ -203,7 +214,8 @@ def decide(found: Record, wanted: Request, now_ms: int) -> Answer | TakeOver:
     if found.claim_token == wanted.token and found.status is Status.IN_PROGRESS:
         return _mine(found, wanted)
     if is_expired(found, now_ms, wanted.skew_margin_ms):
-        return TakeOver(found, first_claim(wanted, now_ms))
+        number = found.attempt + 1 if found.status is Status.IN_PROGRESS else 1
+        return TakeOver(found, _claim(wanted, now_ms, attempt=number, starts=0))
     if differs(found.request_hash, wanted.request_hash):
         return Mismatch(found)
     starts_left = wanted.starts_max is None or found.starts < wanted.starts_max
@@ -231,8 +243,11 @@ def _successor(found: Record, wanted: Request, now_ms: int) -> TakeOver:
 
 
 def is_expired(found: Record, now_ms: int, skew_margin_ms: int) -> bool:
-    """Whether the record's life is over, whether or not DynamoDB's TTL has deleted it yet."""
-    return found.expires_at is not None and now_ms >= found.expires_at * 1000 + skew_margin_ms
+    """Whether the record's life is over, whether or not DynamoDB's TTL has deleted it yet. A lease that lives keeps it alive."""
+    if found.expires_at is None:
+        return False
+    lease_until = found.lease_until if found.status is Status.IN_PROGRESS and found.lease_until else 0
+    return now_ms >= max(found.expires_at * 1000, lease_until) + skew_margin_ms
 
 
 def differs(stored: str | None, wanted: str | None) -> bool:
@@ -249,7 +264,7 @@ def _claim(wanted: Request, now_ms: int, *, attempt: int, starts: int) -> Claim:
         key=wanted.key,
         token=wanted.token,
         attempt=attempt,
-        starts=starts + 1 if wanted.starts_now else starts,
+        starts=starts + 1 if wanted.starts_max is None else starts,
         lease_until=wanted.lease_until,
         deadline=wanted.deadline,
         expires_at=wanted.expires_at,

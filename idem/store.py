@@ -18,14 +18,17 @@ from idem.writes import Write
 
 T = TypeVar("T")
 
+TOGETHER_MAX = 25  # claims or finishes that travel in one call: the most statements that DynamoDB takes in one request
+
 
 @dataclass(frozen=True, slots=True)
 class Complete:
-    """in_progress -> succeeded."""
+    """in_progress -> succeeded; with `writes` in one transaction with them, None for none."""
 
     claim: Claim
     result: StoredResult
     expires_at: int | None
+    writes: Sequence[Write] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,8 @@ class Release:
     claim: Claim
 
 
-Recording = Complete | Fail | Release
+Finish = Complete | Fail | Release
+"""The ways out of `in_progress`."""
 
 
 class Store(Protocol):
@@ -53,11 +57,16 @@ class Store(Protocol):
         ...
 
     def begin(self, claim: Claim) -> Claim:
-        """Count the start of the work of a claim that was made with `starts_now=False`."""
+        """Count the start of a claim's work: for requests with a limit on starts."""
         ...
 
-    def complete(self, claim: Claim, result: StoredResult, expires_at: int | None) -> None:
-        """in_progress -> succeeded."""
+    def complete(
+        self, claim: Claim, result: StoredResult, expires_at: int | None, writes: Sequence[Write] | None = None
+    ) -> None:
+        """in_progress -> succeeded; with `writes` in one transaction with them.
+
+        Raises WriteRefused if a condition of the caller's own writes fails.
+        """
         ...
 
     def fail(self, claim: Claim, failure: Failure, expires_at: int | None) -> None:
@@ -72,10 +81,6 @@ class Store(Protocol):
         """The record as it is now, strongly consistent; None if there is none. Expired records are returned."""
         ...
 
-    def commit(self, claim: Claim, result: StoredResult, expires_at: int | None, writes: Sequence[Write]) -> None:
-        """in_progress -> succeeded together with the caller's writes. Raises WriteRefused if one of their conditions fails."""
-        ...
-
     def guard(self, wanted: Request, result: StoredResult, writes: Sequence[Write]) -> Answer:
         """absent -> succeeded together with the caller's writes, without a claim before.
 
@@ -88,8 +93,8 @@ class Store(Protocol):
         """Claim different keys, each for itself: one answer, or the error that kept it from being known, for each."""
         ...
 
-    def record_many(self, recordings: Sequence[Recording]) -> list[IdemError | None]:
-        """Record the outcomes of different claims, each for itself: None, or what `complete`, `fail`, `release` raise."""
+    def finish_many(self, finishes: Sequence[Finish]) -> list[IdemError | None]:
+        """Finish different claims, each for itself: None, or what `complete`, `fail`, `release` raise."""
         ...
 
 
@@ -98,16 +103,16 @@ def claim_each(store: Store, wanted: Sequence[Request]) -> list[Answer | IdemErr
     return [tried(partial(store.claim, one)) for one in wanted]
 
 
-def record_each(store: Store, recordings: Sequence[Recording]) -> list[IdemError | None]:
-    """`record_many`, one after the other."""
-    return [tried(partial(record_one, store, one)) for one in recordings]
+def finish_each(store: Store, finishes: Sequence[Finish]) -> list[IdemError | None]:
+    """`finish_many`, one after the other."""
+    return [tried(partial(finish, store, one)) for one in finishes]
 
 
-def record_one(store: Store, recording: Recording) -> None:
-    """The single verb of a recording."""
-    match recording:
-        case Complete(claim, result, expires_at):
-            store.complete(claim, result, expires_at)
+def finish(store: Store, one: Finish) -> None:
+    """The single verb of a finish."""
+    match one:
+        case Complete(claim, result, expires_at, writes):
+            store.complete(claim, result, expires_at, writes)
         case Fail(claim, failure, expires_at):
             store.fail(claim, failure, expires_at)
         case Release(claim):

@@ -48,7 +48,7 @@ from typing import Any, TypeVar
 from idem.clock import Clock
 from idem.errors import ConfigurationError, IdemError, StoreUnavailable
 from idem.record import Answer, Claim, Failure, Key, Record, Request, StoredResult
-from idem.store import Recording, Store, claim_each, record_each
+from idem.store import Finish, Store, claim_each, finish_each
 from idem.webhooks.signed_requests import as_event, sign
 from idem.writes import Write
 
@@ -106,8 +106,11 @@ class LambdaContext:
         return max(0, self._ends_at - self._clock.now_ms())
 
 
-class Crash(BaseException):
-    """The process died here. Not an Exception, so that no handler can catch it and carry on, just as with SIGKILL."""
+class Crash(KeyboardInterrupt):
+    """The process died here. No handler can catch it and carry on, just as with SIGKILL.
+
+    It is a KeyboardInterrupt because that alone ends a process; any other error, an Exception or not, is the ending of one work.
+    """
 
 
 def redeliver(
@@ -185,21 +188,28 @@ def refuse(verb: str, nth: int = 1) -> FaultAt:
 
 
 class FaultyStore:
-    """A store in front of another one, at which the planned faults happen. `calls` counts the calls of each verb."""
+    """A store in front of another one, at which the planned faults happen. `calls` counts the calls of each verb.
+
+    After a crash its process is dead: nothing reaches the table any more, until somebody claims again in a new one.
+    """
 
     def __init__(self, store: Store, *plan: FaultAt) -> None:
         self.store = store
         self.plan = plan
         self.calls: dict[str, int] = {}
+        self._is_dead = False
 
     def claim(self, wanted: Request) -> Answer:
+        self._is_dead = False
         return self._at("claim", lambda: self.store.claim(wanted))
 
     def begin(self, claim: Claim) -> Claim:
         return self._at("begin", lambda: self.store.begin(claim))
 
-    def complete(self, claim: Claim, result: StoredResult, expires_at: int | None) -> None:
-        self._at("complete", lambda: self.store.complete(claim, result, expires_at))
+    def complete(
+        self, claim: Claim, result: StoredResult, expires_at: int | None, writes: Sequence[Write] | None = None
+    ) -> None:
+        self._at("complete", lambda: self.store.complete(claim, result, expires_at, writes))
 
     def fail(self, claim: Claim, failure: Failure, expires_at: int | None) -> None:
         self._at("fail", lambda: self.store.fail(claim, failure, expires_at))
@@ -210,36 +220,38 @@ class FaultyStore:
     def get(self, key: Key) -> Record | None:
         return self._at("get", lambda: self.store.get(key))
 
-    def commit(self, claim: Claim, result: StoredResult, expires_at: int | None, writes: Sequence[Write]) -> None:
-        self._at("commit", lambda: self.store.commit(claim, result, expires_at, writes))
-
     def guard(self, wanted: Request, result: StoredResult, writes: Sequence[Write]) -> Answer:
+        self._is_dead = False
         return self._at("guard", lambda: self.store.guard(wanted, result, writes))
 
     def claim_many(self, wanted: Sequence[Request]) -> list[Answer | IdemError]:
         """One claim after the other, so that each can meet its fault."""
         return claim_each(self, wanted)
 
-    def record_many(self, recordings: Sequence[Recording]) -> list[IdemError | None]:
+    def finish_many(self, finishes: Sequence[Finish]) -> list[IdemError | None]:
         """One verb after the other, so that each can meet its fault."""
-        return record_each(self, recordings)
+        return finish_each(self, finishes)
 
     def _at(self, verb: str, call: Callable[[], T]) -> T:
+        if self._is_dead:
+            raise Crash(f"{verb}, by a dead process")
         nth = self.calls[verb] = self.calls.get(verb, 0) + 1
         fault = next((at.fault for at in self.plan if (at.verb, at.nth) == (verb, nth)), None)
         if fault is Fault.CRASH_BEFORE:
+            self._is_dead = True
             raise Crash(f"before {verb}")
         if fault is Fault.REFUSE:
             raise StoreUnavailable(verb, "Fault", "planned by the test: not applied")
         answer = call()
         if fault is Fault.CRASH_AFTER:
+            self._is_dead = True
             raise Crash(f"after {verb}")
         if fault is Fault.LOSE_ANSWER:
             raise StoreUnavailable(verb, "Fault", "planned by the test: applied, and the answer was lost")
         return answer
 
 
-VERBS = frozenset({"claim", "begin", "complete", "fail", "release", "get", "commit", "guard"})
+VERBS = frozenset({"claim", "begin", "complete", "fail", "release", "get", "guard"})
 
 
 def sqs_event(*bodies: Any, queue: str = "queue", group: str | None = None, receive_count: int = 1) -> dict[str, Any]:

@@ -16,8 +16,8 @@ from idem.dynamo.schema import PARTITION_KEY, Item, primary_key
 from idem.dynamo.sender import Refused, Sender
 from idem.errors import StoreUnavailable
 from idem.record import Claim, Key, Status
+from idem.store import TOGETHER_MAX
 
-STATEMENTS_MAX = 25  # in one BatchExecuteStatement
 KEYS_MAX = 100  # in one BatchGetItem
 REFUSALS = frozenset({"DuplicateItem", "ConditionalCheckFailed"})
 REPEATABLE = frozenset(
@@ -73,8 +73,8 @@ class Statements:
     ) -> list[Response]:
         """Send statements on different items: for each None if it was applied, Refused, or the error that hides which."""
         answers: list[Response] = []
-        for start in range(0, len(statements), STATEMENTS_MAX):
-            answers += self._execute(verb, statements[start : start + STATEMENTS_MAX], deadline, insist=insist)
+        for start in range(0, len(statements), TOGETHER_MAX):
+            answers += self._execute(verb, statements[start : start + TOGETHER_MAX], deadline, insist=insist)
         return answers
 
     def _execute(self, verb: str, statements: Sequence[Statement], deadline: int, *, insist: bool) -> list[Response]:

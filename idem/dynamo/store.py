@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -33,15 +34,16 @@ from idem.record import (
     claimed_record,
     decide,
     first_claim,
+    started,
 )
 from idem.store import (
     Complete,
     Fail,
-    Recording,
+    Finish,
     Release,
     claim_each,
-    record_each,
-    record_one,
+    finish,
+    finish_each,
     succeeded,
     tried,
 )
@@ -137,7 +139,8 @@ class DynamoStore:
         done: list[Record] = []
 
         def put(claim: Claim, over: Record | None, round_: int) -> Refused | None:
-            record = succeeded(claimed_record(claim), result, claim.expires_at, claim.claimed_at * 1000)
+            done_by = claimed_record(started(claim, wanted))
+            record = succeeded(done_by, result, claim.expires_at, claim.claimed_at * 1000)
             actions = transaction({"Put": self._actions.put(record, over)}, writes)
             refused = self._transact("guard", claim.key, actions, f"{claim.token}-{round_:02d}", wanted.deadline)
             found = self._found(claim.key, refused) if refused else record
@@ -169,27 +172,28 @@ class DynamoStore:
     # --- recording: everything here carries the condition that the claim still holds ---
 
     def begin(self, claim: Claim) -> Claim:
-        started = Claim(**{name: getattr(claim, name) for name in Claim.__slots__} | {"starts": claim.starts + 1})
-        update = self._actions.update(claim, {"starts": number(started.starts)})
+        begun = replace(claim, starts=claim.starts + 1)
+        update = self._actions.update(claim, {"starts": number(begun.starts)})
         if refused := self._sender.send("begin", self._client.update_item, update, claim.deadline):
             found = self._found(claim.key, refused)
             if not _is(found, claim, Status.IN_PROGRESS):
                 raise ClaimLost(claim.key, found)
-        return started
+        return begun
 
-    def complete(self, claim: Claim, result: StoredResult, expires_at: int | None) -> None:
+    def complete(
+        self, claim: Claim, result: StoredResult, expires_at: int | None, writes: Sequence[Write] | None = None
+    ) -> None:
         update = self._actions.update(claim, completed(result, expires_at, self._clock.now_ms()))
-        self._record("complete", claim, Status.SUCCEEDED, update)
+        if writes is None:
+            self._record("complete", claim, Status.SUCCEEDED, update)
+        elif refused := self._transact(
+            "commit", claim.key, transaction({"Update": update}, writes), claim.token, claim.deadline
+        ):
+            self._unless_mine(claim, Status.SUCCEEDED, refused)
 
     def fail(self, claim: Claim, failure: Failure, expires_at: int | None) -> None:
         update = self._actions.update(claim, failed(claim, failure, expires_at, self._clock.now_ms()))
         self._record("fail", claim, Status.FAILED, update)
-
-    def commit(self, claim: Claim, result: StoredResult, expires_at: int | None, writes: Sequence[Write]) -> None:
-        update = self._actions.update(claim, completed(result, expires_at, self._clock.now_ms()))
-        actions = transaction({"Update": update}, writes)
-        if refused := self._transact("commit", claim.key, actions, claim.token, claim.deadline):
-            self._unless_mine(claim, Status.SUCCEEDED, refused)
 
     def release(self, claim: Claim) -> None:
         delete = self._actions.delete(claim)
@@ -200,18 +204,25 @@ class DynamoStore:
         item = self._sender.get("read", self._client.get_item, self._actions.get(key)).get("Item")
         return from_item(item, key) if item else None
 
-    def record_many(self, recordings: Sequence[Recording]) -> list[IdemError | None]:
-        if len(recordings) < 2 or self._together is Together.SINGLY:
-            return record_each(self, recordings)
+    def finish_many(self, finishes: Sequence[Finish]) -> list[IdemError | None]:
+        singly = [index for index, one in enumerate(finishes) if isinstance(one, Complete) and one.writes is not None]
+        if len(finishes) - len(singly) < 2 or self._together is Together.SINGLY:
+            return finish_each(self, finishes)
         if self._together is Together.THREADS:
-            return list(self._pool().map(lambda one: tried(partial(record_one, self, one)), recordings))
-        statements = [self._statement(recording) for recording in recordings]
-        deadline = min(recording.claim.deadline for recording in recordings)
-        answers = self._statements.execute("record", statements, deadline, insist=True)
-        return [self._checked(recording, answer) for recording, answer in zip(recordings, answers, strict=True)]
+            return list(self._pool().map(lambda one: tried(partial(finish, self, one)), finishes))
+        together = [index for index in range(len(finishes)) if index not in singly]
+        statements = [self._statement(finishes[index]) for index in together]
+        deadline = min(finishes[index].claim.deadline for index in together)
+        answers = dict(
+            zip(together, self._statements.execute("record", statements, deadline, insist=True), strict=True)
+        )
+        return [
+            self._checked(one, answers[index]) if index in answers else tried(partial(finish, self, one))
+            for index, one in enumerate(finishes)
+        ]
 
-    def _statement(self, recording: Recording) -> Statement:
-        match recording:
+    def _statement(self, one: Finish) -> Statement:
+        match one:
             case Complete(claim, result, expires_at):
                 return self._statements.update(claim, completed(result, expires_at, self._clock.now_ms()))
             case Fail(claim, failure, expires_at):
@@ -219,17 +230,16 @@ class DynamoStore:
             case Release(claim):
                 return self._statements.delete(claim)
 
-    def _checked(self, recording: Recording, answer: Refused | StoreUnavailable | None) -> IdemError | None:
-        """What one recording of several came to."""
+    def _checked(self, one: Finish, answer: Refused | StoreUnavailable | None) -> IdemError | None:
+        """What one finish of several came to."""
         if not isinstance(answer, Refused):
             return answer
-        claim = recording.claim
-        match recording:
-            case Complete():
+        match one:
+            case Complete(claim):
                 return tried(lambda: self._unless_mine(claim, Status.SUCCEEDED, answer))
-            case Fail():
+            case Fail(claim):
                 return tried(lambda: self._unless_mine(claim, Status.FAILED, answer))
-            case Release():
+            case Release(claim):
                 return tried(lambda: self._unless_gone(claim, answer))
 
     def _pool(self) -> ThreadPoolExecutor:

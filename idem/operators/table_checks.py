@@ -123,7 +123,7 @@ class Smoke:
         claims = [one for one in answers if isinstance(one, Claim)]
         if len(claims) < len(answers):
             return "; ".join(str(explain(one) or one) for one in answers if isinstance(one, IdemError)) or "not claimed"
-        errors = self._store.record_many([Complete(claim, RESULT, claim.expires_at) for claim in claims])
+        errors = self._store.finish_many([Complete(claim, RESULT, claim.expires_at) for claim in claims])
         return "; ".join(str(explain(error) or error) for error in errors if error is not None)
 
     def _remove(self) -> None:

@@ -38,7 +38,7 @@ from idem.errors import ClaimLost, CorruptRecord, IdemError
 from idem.keys import KeyRule, make_key
 from idem.policy import RESULT_BYTES_MAX
 from idem.record import Answer, Claim, Failure, Held, Key, Record, Request, StoredResult, Succeeded, claimed_record
-from idem.store import Recording, Store, succeeded, tried
+from idem.store import Finish, Store, succeeded, tried
 from idem.writes import Write
 
 REMEMBERED_MAX = 10_000  # deliveries between their key and their claim: Lambda's largest batch
@@ -224,8 +224,10 @@ class _Transition:
     def begin(self, claim: Claim) -> Claim:
         return self._store.begin(claim)
 
-    def complete(self, claim: Claim, result: StoredResult, expires_at: int | None) -> None:
-        self._store.complete(claim, result, expires_at)
+    def complete(
+        self, claim: Claim, result: StoredResult, expires_at: int | None, writes: Sequence[Write] | None = None
+    ) -> None:
+        self._store.complete(claim, result, expires_at, writes)
 
     def fail(self, claim: Claim, failure: Failure, expires_at: int | None) -> None:
         self._store.fail(claim, failure, expires_at)
@@ -236,8 +238,5 @@ class _Transition:
     def get(self, key: Key) -> Record | None:
         return self._store.get(key)
 
-    def commit(self, claim: Claim, result: StoredResult, expires_at: int | None, writes: Sequence[Write]) -> None:
-        self._store.commit(claim, result, expires_at, writes)
-
-    def record_many(self, recordings: Sequence[Recording]) -> list[IdemError | None]:
-        return self._store.record_many(recordings)
+    def finish_many(self, finishes: Sequence[Finish]) -> list[IdemError | None]:
+        return self._store.finish_many(finishes)

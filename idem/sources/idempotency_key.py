@@ -47,10 +47,12 @@ from idem.delivery import (
     Ending,
     NotStarted,
     Outcome,
+    Overtaken,
     Rejected,
     Retry,
     Unavailable,
     Unreadable,
+    Unsettled,
 )
 from idem.errors import InputRefused, MalformedDelivery, MissingKeyPart, RequestMismatch, StoredFailure, UnknownCaller
 from idem.flow import failure_of
@@ -172,7 +174,7 @@ class IdempotencyKeySource:
                 return _problem(401, printable(error))
             case Rejected(error=InputRefused() as error):
                 return _problem(400, printable(error))
-            case Retry() | Rejected():
+            case Retry() | Overtaken() | Unsettled() | Rejected():
                 return _problem(503, "the request failed, and may be sent again", {"retry-after": str(RETRY_AFTER_S)})
             case Unavailable() | NotStarted():
                 return _problem(503, "send the request again later", {"retry-after": str(RETRY_AFTER_S)})

@@ -8,7 +8,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from idem.delivery import Arrival, Busy, Delivery, Done, Ending, NotStarted, Rejected, Retry, Unavailable, Unreadable
+from idem.delivery import (
+    Arrival,
+    Busy,
+    Delivery,
+    Done,
+    Ending,
+    NotStarted,
+    Overtaken,
+    Rejected,
+    Retry,
+    Unavailable,
+    Unreadable,
+    Unsettled,
+)
 from idem.errors import IdemError, MalformedDelivery, WrongEvent
 from idem.sources.envelopes import Envelope, Unwrapped, bare, s3_record, sns
 
@@ -65,7 +78,13 @@ def _undone(ending: Ending) -> str | None:
     match ending.outcome:
         case Done() | Rejected(recorded=True):
             return None
-        case Rejected(error=error) | Retry(error=error) | Unavailable(error=error):
+        case (
+            Rejected(error=error)
+            | Retry(error=error)
+            | Overtaken(error=error)
+            | Unsettled(error=error)
+            | Unavailable(error=error)
+        ):
             return f"{type(error).__name__}: {error}"
         case Busy():
             return "another attempt is at work on it"

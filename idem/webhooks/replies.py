@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from idem.delivery import Busy, Done, NotStarted, Outcome, Rejected, Retry, Unavailable
+from idem.delivery import Busy, Done, NotStarted, Outcome, Overtaken, Rejected, Retry, Unavailable, Unsettled
 from idem.errors import InputRefused, NotAnEvent, RequestMismatch, SignatureInvalid
 from idem.sources.http import REPLAYED_HEADER, RETRY_AFTER_S, Reply, json_reply, printable, shown
 from idem.webhooks.scheme import Manners
@@ -61,7 +61,7 @@ def answer(outcome: Outcome, now_ms: int, manners: Manners) -> Reply:
             return json_reply(manners.refused_status, {"error": "signature", "message": printable(error)})
         case Rejected(error=InputRefused() as error):
             return json_reply(400, {"error": "malformed", "message": printable(error)}, manners.give_up)
-        case Retry() | Rejected():
+        case Retry() | Overtaken() | Unsettled() | Rejected():
             return _later(503, "the work failed and will be tried again", RETRY_AFTER_S)
         case Unavailable() | NotStarted():
             return _later(503, "try again later", RETRY_AFTER_S)

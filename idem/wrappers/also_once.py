@@ -20,12 +20,12 @@ from collections.abc import Callable
 from typing import Any
 
 from idem.clock import Clock, SystemClock, new_token
-from idem.delivery import Busy, Delivery, Done, NotStarted, Rejected, Retry, Unavailable
-from idem.errors import InProgress
-from idem.flow import Flow, refusal
+from idem.delivery import Delivery
+from idem.errors import StoreUnavailable
+from idem.flow import TOO_LATE, Flow, refusal, value_of
 from idem.keys import KeyRule, check_operation, make_key
 from idem.policy import Policy
-from idem.record import Claim, Held
+from idem.record import Claim
 from idem.store import Store
 
 Work = Callable[[Delivery, Claim], Any]
@@ -54,26 +54,19 @@ def also_once(
     def guarded(delivery: Delivery, claim: Claim) -> Any:
         second = make_key(operation, key(delivery))
         answer = flow.claim(flow.request(second, ends_at=claim.deadline, origin=delivery.origin))
-        if isinstance(answer, Held):
-            raise InProgress(answer.record, answer.until)
         if not isinstance(answer, Claim):
-            return _value(refusal(answer))
+            return value_of(refusal(answer))
+        if flow.is_late(answer):
+            flow.record(flow.given_back(answer, TOO_LATE))
+            raise StoreUnavailable("claim", "Late", TOO_LATE.reason)
+        claim = flow.begin(answer)
         try:
-            value = work(delivery, answer)
-        except Exception as error:
-            flow.record(flow.raised(answer, error))
+            value = work(delivery, claim)
+        except KeyboardInterrupt:
             raise
-        return _value(flow.record(flow.returned(answer, value)))
+        except BaseException as error:
+            flow.record(flow.raised(claim, error))
+            raise
+        return value_of(flow.record(flow.returned(claim, value)))
 
     return guarded
-
-
-def _value(outcome: Done | Busy | Retry | Rejected | Unavailable | NotStarted) -> Any:
-    """What the work returns or raises for the ending of the second guard."""
-    match outcome:
-        case Done(result, _, _):
-            return result
-        case Retry(error) | Rejected(error, _) | Unavailable(error, _):
-            raise error
-        case Busy() | NotStarted():
-            raise AssertionError(f"a claim that is held or not started has its own answer: {outcome!r}")

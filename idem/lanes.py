@@ -1,0 +1,128 @@
+"""Lanes: sequences of work that run beside each other, each in its own order.
+
+A lane is a generator. It hands out a call that is to be made, is sent how the call ended, and does the store's part in between; so
+the same code serves plain calls, threads and coroutines.
+
+Whatever work raises is how that work ended, and touches nothing else: SystemExit and a cancellation of its own, too. Only
+KeyboardInterrupt ends the process, and a cancellation of the whole invocation ends that: both are thrown into the lane, which
+raises them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
+
+from idem.delivery import Delivery
+from idem.record import Claim
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """The user's function is to be called with this; a plan has no claim."""
+
+    delivery: Delivery
+    claim: Claim | None
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    error: BaseException
+
+
+Ended = Returned | Raised
+"""How a call ended."""
+
+Lane = Generator[Call, Ended, None]
+Beside = Callable[[Sequence[Callable[[], None]], int], None]
+"""Runs functions beside each other, at most so many at once. It returns, or raises what one of them raised, when all have ended."""
+
+
+def run(lanes: Sequence[Lane], call: Callable[[Call], Any], width: int, beside: Beside) -> None:
+    """Drive lanes to their ends, `width` at once."""
+    if len(lanes) == 1:
+        _drive(lanes[0], call)
+    else:
+        beside([partial(_drive, lane, call) for lane in lanes], width)
+
+
+async def run_async(lanes: Sequence[Lane], call: Callable[[Call], Awaitable[Any]], width: int) -> None:
+    """The same for a coroutine function. What a lane asks of the store runs in a thread, so that it does not hold up the loop."""
+    import asyncio  # noqa: PLC0415 - importing it takes longer than most consumers' whole start
+
+    async def drive(lane: Lane) -> None:
+        async with turn:
+            wanted = await in_thread(partial(_advance, lane, None))
+            while wanted is not None:
+                wanted = await in_thread(partial(_advance, lane, await ended(lane, wanted)))
+
+    async def ended(lane: Lane, wanted: Call) -> Ended:
+        try:
+            return Returned(await call(wanted))
+        except asyncio.CancelledError as error:
+            this = asyncio.current_task()
+            if this is not None and this.cancelling():  # not the work's own: the whole invocation is being cancelled
+                lane.throw(error)
+            return Raised(error)
+        except KeyboardInterrupt as error:
+            lane.throw(error)
+            raise
+        except BaseException as error:  # noqa: BLE001 - the user's work may raise anything; its policy says what that means
+            return Raised(error)
+
+    turn = asyncio.Semaphore(width)
+    await asyncio.gather(*map(drive, lanes))
+
+
+async def in_thread(step: Callable[[], T]) -> T:
+    """Run `step` in a thread and wait for its end, also when the waiting is cancelled meanwhile: that is raised afterwards."""
+    import asyncio  # noqa: PLC0415 - as above
+
+    running = asyncio.ensure_future(asyncio.to_thread(step))
+    cancelled: asyncio.CancelledError | None = None
+    while not running.done():
+        try:
+            await asyncio.wait([running])
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
+    return running.result()
+
+
+def in_threads(functions: Sequence[Callable[[], None]], width: int) -> None:
+    """Beside each other, in threads of their own."""
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - only consumers with concurrency need it
+
+    with ThreadPoolExecutor(min(width, len(functions))) as pool:
+        for ended in [pool.submit(function) for function in functions]:
+            ended.result()
+
+
+def _drive(lane: Lane, call: Callable[[Call], Any]) -> None:
+    wanted = _advance(lane, None)
+    while wanted is not None:
+        try:
+            ended: Ended = Returned(call(wanted))
+        except KeyboardInterrupt as error:
+            lane.throw(error)
+        except BaseException as error:  # noqa: BLE001 - the user's work may raise anything; its policy says what that means
+            ended = Raised(error)
+        wanted = _advance(lane, ended)
+
+
+def _advance(lane: Lane, ended: Ended | None) -> Call | None:
+    """The lane's next call, None when it has no more."""
+    try:
+        return next(lane) if ended is None else lane.send(ended)
+    except StopIteration:
+        return None
