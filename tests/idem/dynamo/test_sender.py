@@ -101,7 +101,7 @@ def test_the_first_try_is_made_even_after_the_deadline(dynamo: DynamoBench, cloc
     assert clock.slept == []
 
 
-# A transaction that the engine calls invalid is the caller's: see test_cancellations.
+# A transaction that the engine calls invalid is the caller's: see test_transactions.
 REFUSALS = [
     (verb, code)
     for verb in VERBS
