@@ -15,13 +15,9 @@ from idem.testing import FaultyStore, lose_answer, refuse, sqs_event
 from tests.idem.benches import Bench as StoreBench
 from tests.idem.builders import lapsed, record
 from tests.idem.clocks import TestClock
-from tests.idem.consumers import DAY
+from tests.idem.consumers import DAY, Final
 
 KEY = Key("orders.enter", "o-1")
-
-
-class Final(Exception):
-    pass
 
 
 class Planned:

@@ -16,11 +16,10 @@ from idem.record import Claim, Status
 from idem.store import Store
 from idem.testing import sqs_event
 from tests.idem.benches import DynamoBench
-from tests.idem.builders import FAILURE, KEY, NOW, NOW_S, RESULT, request, won
+from tests.idem.builders import FAILURE, KEY, LATER, NOW, RESULT, request, won
 from tests.idem.clients import Raising, client_error
 from tests.idem.clocks import TestClock
 
-LATER = NOW_S + 7200
 DEADLINE = NOW + 50_000
 CONFLICTS = ["TransactionConflictException", "TransactionInProgressException", "ReplicatedWriteConflictException"]
 THROTTLES = ["ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded"]

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from idem.dynamo.schema import primary_key
-from idem.dynamo.store import DynamoStore
 from idem.errors import ClaimLost, CorruptRecord, IdemError, StoreUnavailable
 from idem.record import (
     Answer,
@@ -17,7 +16,7 @@ from idem.record import (
     Status,
 )
 from idem.store import Complete
-from tests.idem.benches import DynamoBench, Locked
+from tests.idem.benches import DynamoBench, Locked, store_on
 from tests.idem.builders import (
     ENDINGS,
     LATER,
@@ -32,13 +31,9 @@ from tests.idem.clients import Losing, Raising, Silent, Wrapper, client_error
 from tests.idem.clocks import TestClock
 
 
-def on(client: Any, bench: DynamoBench, clock: TestClock) -> DynamoStore:
-    return DynamoStore(client, bench.table, clock=clock)
-
-
 def test_one_unreadable_record_among_many_stops_no_other(dynamo: DynamoBench, clock: TestClock) -> None:
     dynamo.client.put_item(TableName=dynamo.table, Item=primary_key(key("foreign")) | {"status": {"S": "?"}})
-    answers = on(dynamo.client, dynamo, clock).claim_many([asked("foreign"), asked("mine")])
+    answers = store_on(dynamo.client, dynamo, clock).claim_many([asked("foreign"), asked("mine")])
     assert isinstance(answers[0], CorruptRecord)
     assert isinstance(answers[1], Claim)
 
@@ -47,21 +42,21 @@ def test_claims_that_travel_together_are_one_request_and_so_are_their_outcomes(
     dynamo: DynamoBench, clock: TestClock
 ) -> None:
     client = Wrapper(dynamo.client)
-    store = on(client, dynamo, clock)
+    store = store_on(client, dynamo, clock)
     claims = [won(answer) for answer in store.claim_many([asked(f"k-{number}") for number in range(10)])]
     store.record_many([Complete(claim, RESULT, LATER) for claim in claims])
     assert [name for name, _ in client.sent] == ["batch_execute_statement"] * 2
 
 
 def test_claims_whose_answer_was_lost_start_nothing_and_are_still_mine(dynamo: DynamoBench, clock: TestClock) -> None:
-    store = on(Losing(dynamo.client, "batch_execute_statement"), dynamo, clock)
+    store = store_on(Losing(dynamo.client, "batch_execute_statement"), dynamo, clock)
     answers = store.claim_many([asked("a"), asked("b")])
     assert all(isinstance(answer, StoreUnavailable) for answer in answers)
     assert [won(answer).token for answer in store.claim_many([asked("a"), asked("b")])] == ["mine-a", "mine-b"]
 
 
 def test_outcomes_whose_answer_was_lost_are_recorded(dynamo: DynamoBench, clock: TestClock) -> None:
-    store = on(Losing(dynamo.client, "batch_execute_statement"), dynamo, clock)
+    store = store_on(Losing(dynamo.client, "batch_execute_statement"), dynamo, clock)
     claims = [won(dynamo.store.claim(asked(name))) for name in ("a", "b", "c")]
     recordings = [ending(claim) for ending, claim in zip(ENDINGS.values(), claims, strict=True)]
     assert store.record_many(recordings) == [None, None, None]
@@ -94,14 +89,14 @@ class Answering(Wrapper):
 )
 def test_only_the_statements_in_conflict_are_sent_again(dynamo: DynamoBench, clock: TestClock, code: str) -> None:
     client = Answering(dynamo.client, {1: code})
-    answers = on(client, dynamo, clock).claim_many([asked("a"), asked("b"), asked("c")])
+    answers = store_on(client, dynamo, clock).claim_many([asked("a"), asked("b"), asked("c")])
     assert [won(answer).key.identity for answer in answers] == ["a", "b", "c"]
     assert [len(sent["Statements"]) for _, sent in client.sent] == [3, 1]
     assert len(clock.slept) == 1
 
 
 def test_a_statement_that_is_denied_hides_only_its_own_answer(dynamo: DynamoBench, clock: TestClock) -> None:
-    store = on(Answering(dynamo.client, {1: "AccessDenied"}), dynamo, clock)
+    store = store_on(Answering(dynamo.client, {1: "AccessDenied"}), dynamo, clock)
     answers = store.claim_many([asked("a"), asked("b"), asked("c")])
     assert [isinstance(answer, Claim) for answer in answers] == [True, False, True]
     assert isinstance(answers[1], StoreUnavailable)
@@ -113,7 +108,7 @@ def test_what_is_not_known_to_be_won_is_never_a_claim(dynamo: DynamoBench, clock
     dynamo.place(held)
     inner = Answering(dynamo.client, {0: "AccessDenied"})
     client = Raising(inner, "batch_get_item", client_error("AccessDeniedException"))
-    answers = on(client, dynamo, clock).claim_many([asked("denied"), asked("held"), asked("free")])
+    answers = store_on(client, dynamo, clock).claim_many([asked("denied"), asked("held"), asked("free")])
     assert [type(answer) for answer in answers] == [StoreUnavailable, StoreUnavailable, Claim]
     assert dynamo.raw(key("denied")) is None
     assert dynamo.store.get(held.key) == held
@@ -122,7 +117,7 @@ def test_what_is_not_known_to_be_won_is_never_a_claim(dynamo: DynamoBench, clock
 def test_statements_are_given_up_inside_the_time_left(dynamo: DynamoBench, clock: TestClock) -> None:
     client = Raising(dynamo.client, "batch_execute_statement", *[client_error("ThrottlingException")] * 99)
     wanted = [replace(asked(name), deadline=NOW + 400) for name in ("a", "b")]
-    answers: list[Answer | IdemError] = on(client, dynamo, clock).claim_many(wanted)
+    answers: list[Answer | IdemError] = store_on(client, dynamo, clock).claim_many(wanted)
     assert all(isinstance(answer, StoreUnavailable) for answer in answers)
     assert clock.now_ms() < NOW + 400
 
@@ -137,7 +132,7 @@ def test_an_engine_that_sends_no_items_with_statements_gives_the_same_answers(
                 one.get("Error", {}).pop("Item", None)
             return answer
 
-    store = on(Locked(Wordless(dynamo.client), 0), dynamo, clock)
+    store = store_on(Locked(Wordless(dynamo.client), 0), dynamo, clock)
     claims = [won(answer) for answer in store.claim_many([asked(name) for name in "abc"])]
     dynamo.place(record(key=key("b")))
     errors = store.record_many([Complete(claim, RESULT, LATER) for claim in claims])
