@@ -71,8 +71,9 @@ check-format: setup ## is everything formatted?
 	@$(PY) -m ruff format --check .
 
 .PHONY: check-lint
-check-lint: setup ## ruff, with the rules of pyproject.toml
+check-lint: setup ## ruff, then vulture for what nothing uses, with the rules of pyproject.toml
 	@$(PY) -m ruff check .
+	@$(PY) -m vulture
 
 .PHONY: check-types
 check-types: setup ## mypy, strict

@@ -32,6 +32,36 @@ LAYERS: list[set[str]] = [
     {""},  # the door: idem/__init__.py
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
+# The same inside a room, by the names of its files and folders. A new file is written into the layer above all that it imports.
+ROOMS: dict[str, list[set[str]]] = {
+    "dynamo": [
+        {"schema", "sender", "transactions"},
+        {"actions", "statements"},
+        {"store"},
+    ],
+    "sources": [
+        {"content", "dead_letters", "http"},
+        {"envelopes", "idempotency_key", "streams"},
+        {"invoke", "sqs"},
+    ],
+    "webhooks": [
+        {"ed25519", "request_parts", "scheme", "secrets"},
+        {"header_forms", "replies", "signatures"},
+        {"header_scheme", "source"},
+        {"forwarder", "providers"},
+        {"schemes"},
+        {"signed_requests"},
+    ],
+    "operators": [
+        {"exchanges", "operator_errors"},
+        {"connection", "record_text", "webhook_samples"},
+        {"consumers", "decisions", "racing", "restoring", "samples", "scanning", "terminal", "timeline"},
+        {"delivering", "doctor", "table_checks"},
+        {"doctor_functions"},
+        {"commands"},
+        {"cli"},
+    ],
+}
 # Wings with extras of their own: they stand above the library, which never imports them, and beside each other.
 WINGS: dict[str, set[str]] = {
     "cdk": {"aws_cdk", "constructs"},
@@ -60,6 +90,8 @@ def _imports(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import_module", "__import__")):
+            yield from (one.value for one in node.args if isinstance(one, ast.Constant) and isinstance(one.value, str))
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path} imports relatively"
             whole = node.module or ""
@@ -98,6 +130,29 @@ def test_imports_go_down_only(path: Path) -> None:
     for name in own_imports(path):
         beside = folder == name.split(".")[0] != "" or own == "__main__"
         assert beside or layer_of(name) < layer_of(own), f"idem.{own} imports idem.{name}, which is not below it"
+
+
+def in_room(name: str) -> tuple[str, str]:
+    """webhooks.providers.adyen -> webhooks, providers."""
+    room, _, rest = name.partition(".")
+    return room, rest.split(".", maxsplit=1)[0]
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_file_of_a_room_has_its_layer_and_stands_once(room: str) -> None:
+    there = [below for path in python_files(f"idem/{room}") if (below := in_room(module_name(path))[1])]
+    assert sorted(set(there)) == sorted(name for layer in ROOMS[room] for name in layer)
+
+
+@pytest.mark.parametrize("path", [path for room in ROOMS for path in python_files(f"idem/{room}")], ids=module_name)
+def test_inside_a_room_imports_go_down_only(path: Path) -> None:
+    room, own = in_room(module_name(path))
+    level = {name: number for number, layer in enumerate(ROOMS[room]) for name in layer}
+    for name in own_imports(path):
+        where, other = in_room(name)
+        if where == room and other and other != own:
+            assert own, f"the door of idem.{room} imports idem.{name}: its files import the door first"
+            assert level[other] < level[own], f"idem.{room}.{own} imports idem.{name}, which is not below it"
 
 
 def test_nothing_imports_in_a_circle() -> None:
@@ -155,27 +210,30 @@ def test_there_is_one_door_and_it_says_what_is_behind_it() -> None:
         getattr(idem, "nonsense")  # noqa: B009 - the type checker knows that it is not there
 
 
-def test_importing_the_library_pulls_in_nothing_heavy() -> None:
-    """A Lambda function pays for every import at each cold start; asyncio alone takes longer than the library."""
-    heavy = (
-        "boto3",
-        "botocore",
-        "asyncio",
-        "concurrent.futures.thread",
-        "pydantic",
-        "aws_cdk",
-        "aws_lambda_powertools",
-    )
-    script = f"import sys, idem; print(*[name for name in {heavy} if name in sys.modules])"
+def loaded_by(script: str) -> set[str]:
+    """What a fresh interpreter without any installed package has loaded after the script: names of modules, in full."""
     run = subprocess.run(
-        [sys.executable, "-P", "-c", script],
+        [sys.executable, "-S", "-P", "-c", f"import sys; {script}; print(*sys.modules)"],
         cwd=ROOT,
         env={"PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         check=True,
     )
-    assert run.stdout.split() == []
+    return set(run.stdout.split())
+
+
+def test_importing_the_library_pulls_in_nothing_heavy() -> None:
+    """A Lambda function pays for every import at each cold start; asyncio alone takes longer than the library."""
+    found = loaded_by("import idem")
+    assert "idem" in found
+    assert not found & {"asyncio", "concurrent.futures.thread", "inspect", "email", "urllib.request"}
+
+
+def test_all_that_the_door_offers_is_there_without_any_third_party_module() -> None:
+    found = loaded_by("import idem, idem.testing; [getattr(idem, name) for name in idem.__all__]")
+    assert {"idem.consumer", "idem.webhooks.schemes", "idem.dynamo.store"} <= found
+    assert {name.split(".")[0] for name in found} <= {*sys.stdlib_module_names, "idem", "__main__"}
 
 
 def tracked() -> list[Path]:

@@ -1,6 +1,6 @@
 """The DynamoDB shape of a record: names, key format, version, and record <-> item.
 
-One item per key. `tests/idem/test_schema.py` freezes the shape; changing it raises `VERSION`. Code of version n reads
+One item per key. `tests/idem/dynamo/test_schema.py` freezes the shape; changing it raises `VERSION`. Code of version n reads
 every version up to n and refuses a newer one, so that a roll-back never misreads what a newer deployment wrote.
 """
 

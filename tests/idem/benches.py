@@ -126,6 +126,11 @@ class DynamoBench(Bench):
         return item
 
 
+def store_on(client: Any, bench: DynamoBench, clock: Clock) -> DynamoStore:
+    """Another store on the table of the bench, which speaks to it through this client."""
+    return DynamoStore(client, bench.table, clock=clock)
+
+
 def create_table(client: Any, name: str, *key: str) -> None:
     """An on-demand table whose key attributes are all text."""
     client.create_table(

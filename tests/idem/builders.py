@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from idem.record import Claim, Failure, Key, Record, Request, Status, StoredResult
+from idem.store import Complete, Fail, Recording, Release
 from idem.testing import START_MS
 
 NOW = START_MS  # epoch ms, a whole second
 NOW_S = NOW // 1000
+LATER = NOW_S + 7200  # an end of life that a claim does not ask for
 KEY = Key("orders.fulfil", "o-1")
 RESULT = StoredResult("json", '{"shipped":true}')
 OTHER_RESULT = StoredResult("json", '{"shipped":false}')
 FAILURE = Failure(type="CardRefused", message="no funds", reclaimable=False)
 RECLAIMABLE = Failure(type="Timeout", message="slow", reclaimable=True)
+
+
+ENDINGS: dict[str, Callable[[Claim], Recording]] = {
+    "complete": lambda claim: Complete(claim, RESULT, LATER),
+    "fail": lambda claim: Fail(claim, FAILURE, LATER),
+    "release": Release,
+}
 
 
 def request(token: str = "mine", **changes: Any) -> Request:  # noqa: S107 - a claim token, no password
@@ -58,3 +68,13 @@ def won(answer: object) -> Claim:
     """The claim in an answer that must be one."""
     assert isinstance(answer, Claim), answer
     return answer
+
+
+def key(name: str) -> Key:
+    """A key of KEY's operation."""
+    return Key(KEY.operation, name)
+
+
+def asked(name: str) -> Request:
+    """A request for the key of this name, with a token of its own and a hash."""
+    return request(f"mine-{name}", key=key(name), request_hash="v1:aa")

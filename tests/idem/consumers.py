@@ -8,10 +8,23 @@ from typing import Any
 
 from idem import Claim, Consumer, Delivery, Ending, MemoryStore, Policy, SqsSource, Store, keys
 from idem.delivery import Outcome
+from idem.record import Record
 from idem.testing import LambdaContext, sqs_event
+from tests.idem.builders import KEY
 from tests.idem.clocks import TestClock
 
 DAY = timedelta(days=1)
+
+
+class Final(Exception):
+    """An error that the policies of these tests call permanent."""
+
+
+class Passing(Exception):
+    """An error that the policies of these tests call transient."""
+
+
+POLICY = Policy(retention=DAY, permanent=(Final,), forget=(KeyError,), transient=(Passing,))
 
 
 class Bench:
@@ -62,6 +75,13 @@ class Bench:
     def one(self, payload: Any = None, **more: Any) -> Outcome:
         (outcome,) = self(payload or {"id": "o-1"}, **more)
         return outcome
+
+
+def stored(bench: Bench) -> Record:
+    """The record of KEY, which must be there."""
+    found = bench.memory.get(KEY)
+    assert found is not None
+    return found
 
 
 def raising(error: Exception) -> Callable[[Any, Claim], Any]:

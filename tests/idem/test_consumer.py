@@ -18,31 +18,12 @@ from idem.errors import (
     StoredFailure,
     StoreUnavailable,
 )
-from idem.record import Key, Record, Status
+from idem.record import Status
 from idem.testing import FaultyStore, refuse, sqs_event
-from tests.idem.builders import NOW, NOW_S, RECLAIMABLE
+from tests.idem.builders import KEY, NOW, NOW_S, RECLAIMABLE
 from tests.idem.builders import record as another
 from tests.idem.clocks import TestClock
-from tests.idem.consumers import DAY, Bench, raising
-
-KEY = Key("orders.fulfil", "o-1")
-
-
-class Final(Exception):
-    pass
-
-
-class Passing(Exception):
-    pass
-
-
-POLICY = Policy(retention=DAY, permanent=(Final,), forget=(KeyError,), transient=(Passing,))
-
-
-def stored(bench: Bench) -> Record:
-    found = bench.memory.get(KEY)
-    assert found is not None
-    return found
+from tests.idem.consumers import DAY, POLICY, Bench, Final, Passing, raising, stored
 
 
 def test_the_first_delivery_runs_the_work_and_every_later_one_gets_its_result(clock: TestClock) -> None:

@@ -17,31 +17,12 @@ from idem.errors import (
     UnsettledWork,
     WriteRefused,
 )
-from idem.record import Key, Record, Status
+from idem.record import Status
 from idem.testing import Crash, FaultyStore, crash_after, lose_answer, refuse
-from tests.idem.builders import NOW
+from tests.idem.builders import KEY, NOW
 from tests.idem.builders import record as another
 from tests.idem.clocks import TestClock
-from tests.idem.consumers import DAY, Bench, raising
-
-KEY = Key("orders.fulfil", "o-1")
-
-
-class Final(Exception):
-    pass
-
-
-class Passing(Exception):
-    pass
-
-
-POLICY = Policy(retention=DAY, permanent=(Final,), forget=(KeyError,), transient=(Passing,))
-
-
-def stored(bench: Bench) -> Record:
-    found = bench.memory.get(KEY)
-    assert found is not None
-    return found
+from tests.idem.consumers import DAY, POLICY, Bench, Final, raising, stored
 
 
 def test_an_error_that_cannot_be_recorded_is_still_the_works_own(clock: TestClock) -> None:

@@ -23,12 +23,11 @@ from idem.errors import (
 from idem.record import Key, Status
 from idem.testing import sqs_event
 from tests.idem.benches import DynamoBench
-from tests.idem.builders import FAILURE, KEY, NOW, NOW_S, RESULT, lapsed, record, request, won
+from tests.idem.builders import FAILURE, KEY, LATER, NOW, NOW_S, RESULT, lapsed, record, request, won
 from tests.idem.clients import Repeating
 from tests.idem.clocks import TestClock
 from tests.idem.consumers import DAY, Bench, raising
 
-LATER = NOW_S + 7200
 ORDER = Key("orders.fulfil", "o-1")
 
 

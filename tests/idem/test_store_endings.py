@@ -11,10 +11,8 @@ from idem.errors import ClaimLost
 from idem.record import Claim, Record, Status, StoredResult
 from idem.store import Store, failed, succeeded
 from tests.idem.benches import Bench
-from tests.idem.builders import FAILURE, KEY, NOW, NOW_S, OTHER_RESULT, RECLAIMABLE, RESULT, record, request, won
+from tests.idem.builders import FAILURE, KEY, LATER, NOW, OTHER_RESULT, RECLAIMABLE, RESULT, record, request, won
 from tests.idem.clocks import TestClock
-
-LATER = NOW_S + 7200
 
 Verb = Callable[[Store, Claim], object]
 VERBS: dict[str, Verb] = {

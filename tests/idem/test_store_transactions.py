@@ -15,6 +15,7 @@ from tests.idem.benches import Bench, DynamoBench
 from tests.idem.builders import (
     FAILURE,
     KEY,
+    LATER,
     NOW,
     NOW_S,
     OTHER_RESULT,
@@ -26,8 +27,6 @@ from tests.idem.builders import (
     won,
 )
 from tests.idem.clocks import TestClock
-
-LATER = NOW_S + 7200
 
 
 def test_a_commit_records_the_outcome_and_makes_the_writes(bench: Bench) -> None:

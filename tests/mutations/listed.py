@@ -107,7 +107,7 @@ DECIDING = [
         "record.py",
         "    if differs(found.request_hash, wanted.request_hash):\n",
         "    if found.status is not Status.SUCCEEDED and differs(found.request_hash, wanted.request_hash):\n",
-        "tests/idem/test_batches.py",
+        "tests/idem/test_batch.py",
     ),
     _one(
         "permanent failures reclaimed",

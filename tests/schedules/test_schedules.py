@@ -23,6 +23,7 @@ def tallies() -> dict[str, Tally]:
 
 
 def _say(tally: Tally) -> None:
+    assert tally.schedules > 0
     print(f"{tally.schedules} schedules")  # noqa: T201 - pytest shows it with -rP
 
 

@@ -163,6 +163,12 @@ def moto_client() -> Iterator[Any]:
         yield client
 
 
+def test_the_script_has_answers_of_every_kind() -> None:
+    """Otherwise two engines could agree on nothing but silence."""
+    codes = {answer[0] for answer in ours(SCRIPT) if isinstance(answer, tuple)}
+    assert {"ConditionalCheckFailedException", "TransactionCanceledException"} <= codes
+
+
 def test_it_answers_as_moto_does(moto_client: Any) -> None:
     assert ours(SCRIPT) == answers(moto_client, SCRIPT)
 

@@ -7,19 +7,13 @@ from typing import Any
 
 import pytest
 
-from idem.dynamo.store import ROUNDS_MAX, DynamoStore
+from idem.dynamo.store import ROUNDS_MAX
 from idem.errors import ClaimLost, StoreUnavailable
 from idem.record import Held, Status, Succeeded, claimed_record
-from tests.idem.benches import DynamoBench
-from tests.idem.builders import KEY, NOW, NOW_S, RECLAIMABLE, RESULT, lapsed, record, request, won
+from tests.idem.benches import DynamoBench, store_on
+from tests.idem.builders import KEY, LATER, NOW, RECLAIMABLE, RESULT, lapsed, record, request, won
 from tests.idem.clients import Interfering, Silent
 from tests.idem.clocks import TestClock
-
-LATER = NOW_S + 7200
-
-
-def store_on(client: Any, bench: DynamoBench, clock: TestClock) -> DynamoStore:
-    return DynamoStore(client, bench.table, clock=clock)
 
 
 @pytest.mark.parametrize("verb", ["claim", "guard"])

@@ -12,12 +12,11 @@ from idem.dynamo.store import DynamoStore
 from idem.dynamo.transactions import CallerRefused, Impossible, RecordRefused, TryAgain, read_reasons
 from idem.errors import StoreUnavailable, TransactionRefused, WriteRefused
 from idem.record import Status, Succeeded
-from tests.idem.benches import DynamoBench
-from tests.idem.builders import KEY, NOW, NOW_S, RESULT, record, request, won
+from tests.idem.benches import DynamoBench, store_on
+from tests.idem.builders import KEY, LATER, NOW, RESULT, record, request, won
 from tests.idem.clients import Raising, cancelled, client_error
 from tests.idem.clocks import TestClock
 
-LATER = NOW_S + 7200
 OK = {"Code": "None"}
 CONFLICT = {"Code": "TransactionConflict", "Message": "made up"}
 THROTTLE = {"Code": "ThrottlingError", "Message": "made up"}
@@ -62,10 +61,6 @@ def test_reasons_are_read_in_order_and_a_failed_condition_decides(
 )
 def test_any_other_reason_is_final(reasons: list[dict[str, Any]]) -> None:
     assert isinstance(read_reasons(reasons), Impossible)
-
-
-def store_on(client: Any, bench: DynamoBench, clock: TestClock) -> DynamoStore:
-    return DynamoStore(client, bench.table, clock=clock)
 
 
 @pytest.mark.parametrize("verb", ["commit", "guard"])

@@ -176,7 +176,7 @@ def test_an_observer_sees_every_delivery_and_cannot_break_the_answer(
     assert [ending.key for ending in seen] == [Key("orders.fulfil", "a"), Key("orders.fulfil", "b"), None]
     assert [ending.operation for ending in seen] == ["orders.fulfil"] * 3
     assert all(ending.started <= ending.ended for ending in seen)
-    assert caplog.records
+    assert len(caplog.records) >= 3
 
 
 def test_what_could_not_be_recorded_is_reported_and_the_rest_is_not(clock: TestClock) -> None:
@@ -280,9 +280,10 @@ def test_retention_of_a_waiting_claim_counts_from_its_outcome(clock: TestClock) 
 
 
 def test_not_started_says_so(clock: TestClock) -> None:
-    outcome = Bench(clock)(*ids("a"), seconds=0.1)[0]
-    assert isinstance(outcome, NotStarted)
-    assert outcome.reason
+    bench = Bench(clock)
+    (outcome,) = bench(*ids("a"), seconds=0.1)
+    assert outcome == NotStarted("the invocation ends too soon to start it")
+    assert bench.ran == []
 
 
 def test_what_is_done_is_recorded_beside_work_that_takes_long(clock: TestClock) -> None:

@@ -2,42 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from idem import MemoryStore, Policy, keys, once
+from idem import MemoryStore
 from idem.errors import (
     ClaimLost,
     ConfigurationError,
     StoreUnavailable,
 )
-from idem.record import Key, Status
+from idem.record import Status
 from idem.testing import Crash, FaultyStore, LambdaContext, refuse
 from tests.idem.builders import NOW
 from tests.idem.builders import record as another
 from tests.idem.clocks import TestClock
-from tests.idem.consumers import DAY
-
-KEY = Key("invoices.send", "i-1")
-
-
-class Final(Exception):
-    pass
-
-
-def decorated(clock: TestClock, store: Any, **more: Any) -> Callable[[Callable[..., Any]], Any]:
-    return once(
-        **{
-            "operation": "invoices.send",
-            "key": keys.field("invoice"),
-            "store": store,
-            "policy": Policy(retention=DAY, permanent=(Final,)),
-            "clock": clock,
-        }
-        | more
-    )
+from tests.idem.consumers import Final
+from tests.idem.functions import KEY, decorated
 
 
 @pytest.fixture
@@ -119,4 +100,4 @@ def test_what_has_not_run_yet_is_never_recorded_as_done(clock: TestClock, store:
     function: Any = {"lambda": lambda invoice: later(str(invoice)), "object": Later(), "generator": some}[kind]
     with pytest.raises(ConfigurationError):
         decorated(clock, store)(function)("i-1")
-    assert all(record.status is not Status.SUCCEEDED for record in store.records.values())
+    assert [(key, record.status) for key, record in store.records.items()] == [(KEY, Status.FAILED)]

@@ -16,11 +16,10 @@ from idem.record import Claim, Status
 from idem.store import Store
 from idem.testing import sqs_event
 from tests.idem.benches import DynamoBench
-from tests.idem.builders import FAILURE, KEY, NOW, NOW_S, RESULT, request, won
+from tests.idem.builders import FAILURE, KEY, LATER, NOW, RESULT, request, won
 from tests.idem.clients import Raising, client_error
 from tests.idem.clocks import TestClock
 
-LATER = NOW_S + 7200
 DEADLINE = NOW + 50_000
 CONFLICTS = ["TransactionConflictException", "TransactionInProgressException", "ReplicatedWriteConflictException"]
 THROTTLES = ["ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded"]
@@ -101,7 +100,7 @@ def test_the_first_try_is_made_even_after_the_deadline(dynamo: DynamoBench, cloc
     assert clock.slept == []
 
 
-# A transaction that the engine calls invalid is the caller's: see test_cancellations.
+# A transaction that the engine calls invalid is the caller's: see test_transactions.
 REFUSALS = [
     (verb, code)
     for verb in VERBS

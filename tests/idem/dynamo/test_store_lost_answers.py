@@ -7,16 +7,14 @@ from typing import Any
 
 import pytest
 
-from idem.dynamo.store import DynamoStore
 from idem.errors import StoreUnavailable
 from idem.record import Claim, Key, Record, Status, Succeeded, claimed_record
 from idem.writes import Update
-from tests.idem.benches import DynamoBench
-from tests.idem.builders import FAILURE, KEY, NOW_S, RECLAIMABLE, RESULT, lapsed, record, request, won
+from tests.idem.benches import DynamoBench, store_on
+from tests.idem.builders import FAILURE, KEY, LATER, NOW_S, RECLAIMABLE, RESULT, lapsed, record, request, won
 from tests.idem.clients import Losing, Repeating, Silent, Wrapper
 from tests.idem.clocks import TestClock
 
-LATER = NOW_S + 7200
 EARLIER: dict[str, Record | None] = {
     "absent": None,
     "lapsed": lapsed(),
@@ -29,10 +27,6 @@ ENGINES: dict[str, Callable[[Any], Wrapper]] = {
     "repeats and sends no item": lambda client: Repeating(Silent(client)),
 }
 repeated = pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES)
-
-
-def store_on(client: Any, bench: DynamoBench, clock: TestClock) -> DynamoStore:
-    return DynamoStore(client, bench.table, clock=clock)
 
 
 def count_up(bench: DynamoBench) -> Update:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from idem import Claim, Kind, MemoryStore, Policy, keys, once
+from idem import Claim, Kind, MemoryStore, Policy
 from idem.errors import (
     ConfigurationError,
     InProgress,
@@ -16,29 +15,10 @@ from idem.errors import (
     RequestMismatch,
     StoredFailure,
 )
-from idem.record import Key
 from tests.idem.builders import NOW
 from tests.idem.clocks import TestClock
-from tests.idem.consumers import DAY
-
-KEY = Key("invoices.send", "i-1")
-
-
-class Final(Exception):
-    pass
-
-
-def decorated(clock: TestClock, store: Any, **more: Any) -> Callable[[Callable[..., Any]], Any]:
-    return once(
-        **{
-            "operation": "invoices.send",
-            "key": keys.field("invoice"),
-            "store": store,
-            "policy": Policy(retention=DAY, permanent=(Final,)),
-            "clock": clock,
-        }
-        | more
-    )
+from tests.idem.consumers import DAY, Final
+from tests.idem.functions import KEY, decorated
 
 
 @pytest.fixture

@@ -1,0 +1,74 @@
+"""A test is found from the source's name, and the source from the test's.
+
+The tests of `idem/dynamo/sender.py` are `tests/idem/dynamo/test_sender.py` and, where one file would hold several ideas,
+`test_sender_<idea>.py` beside it. A row for each room says where its tests are; both directions have a short list of
+exceptions, each with its reason, and an exception that is no longer one has to go.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """Where a room's tests stand. untested, unnamed: its sources and its tests without a partner, and why."""
+
+    sources: str
+    tests: str
+    untested: dict[str, str] = field(default_factory=dict)
+    unnamed: dict[str, str] = field(default_factory=dict)
+
+    def source_names(self) -> list[str]:
+        return [path.stem for path in sorted((ROOT / self.sources).glob("*.py")) if path.stem != "__init__"]
+
+    def test_names(self) -> list[str]:
+        return [path.stem.removeprefix("test_") for path in sorted((ROOT / self.tests).glob("test_*.py"))]
+
+    def lonely_sources(self) -> set[str]:
+        return {name for name in self.source_names() if not any(_is_of(test, name) for test in self.test_names())}
+
+    def lonely_tests(self) -> set[str]:
+        return {test for test in self.test_names() if not any(_is_of(test, name) for name in self.source_names())}
+
+
+def _is_of(test: str, source: str) -> bool:
+    return test == source or test.startswith(f"{source}_")
+
+
+ROOMS = [
+    Room(
+        sources="idem",
+        tests="tests/idem",
+        untested={
+            "__main__": "three lines around the command line, which tests/cli starts",
+            "delivery": "values without behaviour: how each ending comes about is in test_consumer and test_batch",
+            "flow": "rules that are seen only through their two callers, in test_consumer and test_decorator",
+            "tasks": "values of a batch on its way, which nobody else sees: test_batch",
+        },
+        unnamed={
+            "peer_faults": "one test for each fault that users of other libraries reported, wherever it would be here",
+        },
+    ),
+    Room(sources="idem/dynamo", tests="tests/idem/dynamo"),
+    Room(sources="idem/powertools", tests="tests/idem/powertools"),
+]
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.sources)
+def test_every_source_has_a_test_of_its_name(room: Room) -> None:
+    assert room.source_names()
+    assert room.lonely_sources() == set(room.untested)
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.sources)
+def test_every_test_has_a_source_of_its_name(room: Room) -> None:
+    assert room.test_names()
+    found = room.lonely_tests()
+    assert {test for test in found if not any(_is_of(test, name) for name in room.unnamed)} == set()
+    assert {name for name in room.unnamed if not any(_is_of(test, name) for test in found)} == set()
