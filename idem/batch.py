@@ -15,6 +15,7 @@ not touch each other: where the first twin was kept back with its own group, the
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -52,11 +53,12 @@ class Batch:
         self._clock = flow.clock
         self._arrivals = arrivals
         self._ends_at = ends_at
+        self._latest_start = math.inf if ends_at is None else ends_at - flow.reserve_ms
         self._plans = plans
         self._concurrency = concurrency
         self._recorder = Recorder(self._record, flow.clock, record_within_ms)
         self._late: list[Step] = []
-        self._patient_until: int | None = None  # set when the first key was held: from then on all wait together
+        self._patient_until: float | None = None  # set when the first key was held: from then on all wait together
         self._stopping = False
         self.endings: list[Ending | None] = [None] * len(arrivals)
         self._before = predecessors(arrivals)
@@ -118,7 +120,8 @@ class Batch:
         if isinstance(answer, Claim):
             return Claimed(waiting=one, claim=answer, claim_ms=taken)
         if isinstance(answer, Held) and self._patient_until is None:
-            self._patient_until = self._clock.now_ms() + self._flow.patience_ms
+            patient_until = self._clock.now_ms() + self._flow.patience_ms
+            self._patient_until = min(patient_until, self._latest_start)
         return Met(waiting=one, answer=answer, claim_ms=taken)
 
     def _claimed_now(self, one: Waiting) -> Step:
@@ -236,7 +239,7 @@ class Batch:
 
     def _is_patient(self) -> bool:
         """Whether a held key is still waited for."""
-        return self._patient_until is not None and self._clock.now_ms() < self._patient_until and not self._is_over()
+        return self._patient_until is not None and self._clock.now_ms() < self._patient_until
 
     def _pause(self, tries: int) -> int:
         """Wait a little for the attempts that hold keys; how often that was done."""
@@ -268,7 +271,7 @@ class Batch:
 
     def _is_over(self) -> bool:
         """Whether too little is left of the invocation to claim anything."""
-        return self._ends_at is not None and self._clock.now_ms() > self._ends_at - self._flow.reserve_ms
+        return self._clock.now_ms() > self._latest_start
 
     def _shares_with_twin(self, one: Waiting) -> bool:
         """Whether the delivery's first twin has an ending that speaks for both."""

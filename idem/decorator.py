@@ -11,8 +11,8 @@ from typing import Any, Generic, ParamSpec, TypeVar, cast
 from idem.canonical import request_hash
 from idem.clock import Clock, SystemClock, new_token
 from idem.delivery import Delivery, NotStarted
-from idem.errors import ConfigurationError, StoreUnavailable
-from idem.flow import TOO_LATE, Flow, refusal, value_of
+from idem.errors import PROCESS_ENDS, ConfigurationError, StoreUnavailable
+from idem.flow import TOO_LATE, Flow, refused, value_of
 from idem.functions import is_coroutine_function
 from idem.keys import KeyRule, check_operation, make_key
 from idem.lanes import in_thread
@@ -73,10 +73,10 @@ class Once(Generic[P, R]):
             return self._call_async(ends_at, args, kwargs)
         claim = self._begun(self._claim(ends_at, args, kwargs))
         if not isinstance(claim, Claim):
-            return value_of(refusal(claim))
+            return refused(claim)
         try:
             value: Any = self._function(*args, **self._with_claim(kwargs, claim))
-        except KeyboardInterrupt:
+        except PROCESS_ENDS:
             raise  # the process ends: the lease ends the claim
         except BaseException as error:
             self._flow.record(self._flow.raised(claim, error))
@@ -98,11 +98,11 @@ class Once(Generic[P, R]):
             raise
         (claim,) = won
         if not isinstance(claim, Claim):
-            return value_of(refusal(claim))
+            return refused(claim)
         try:
             running: Any = self._function(*args, **self._with_claim(kwargs, claim))
             value = await running
-        except KeyboardInterrupt:
+        except PROCESS_ENDS:
             raise
         except BaseException as error:
             await in_thread(partial(self._flow.record, self._flow.raised(claim, error)))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from idem.errors import ClaimLost, IdemError, InProgress, UnsettledWork
+from idem.errors import ClaimLost, IdemError, UnsettledWork
 from idem.record import Key
 
 # For isinstance(): what comes most often stands first, because it is told by its type alone.
@@ -63,10 +63,9 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Busy:
-    """Another attempt holds the key until `until` (epoch ms); `error` says so to whoever called a function."""
+    """Another attempt holds the key until `until` (epoch ms)."""
 
     until: int
-    error: InProgress
 
 
 @dataclass(frozen=True, slots=True)

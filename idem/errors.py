@@ -22,6 +22,8 @@
     └── TransactionRefused        a transaction that cannot be sent, or that the engine refused for good
         └── WriteRefused          a condition of the caller's own write failed
 
+`Crash` is none of these, and no Exception: it stands for the death of a process in tests.
+
 `UnreportableRecord` (a WrongEvent) is the one case in which an SQS batch cannot be answered record by record.
 """
 
@@ -128,6 +130,14 @@ class ClaimLost(IdemError):
         super().__init__(f"the claim on {key} was lost: {now}")
         self.key = key
         self.found = found
+
+
+class Crash(BaseException):
+    """The process died here: raised by tests in its place (`idem.testing`). Not an Exception, and never the ending of a work."""
+
+
+PROCESS_ENDS = (KeyboardInterrupt, Crash)
+"""What ends the process when work raises it. Anything else, an Exception or not, is how that one work ended."""
 
 
 class WorkStopped(IdemError):

@@ -314,12 +314,19 @@ def refusal(answer: Refusal) -> Outcome:
             return Done(results.replay(record.result), replayed=True, attempt=record.attempt)
         case Failed(record):
             return Rejected(StoredFailure(record), recorded=True)
-        case Held(record, until):
-            return Busy(until, InProgress(record, until))
+        case Held(_, until):
+            return Busy(until)
         case Mismatch(record):
             return Rejected(RequestMismatch(record), recorded=True)
         case Abandoned(record, reason):
             return Unsettled(UnsettledWork(record, reason))
+
+
+def refused(answer: Refusal) -> Any:
+    """What a call returns or raises whose key was not won."""
+    if isinstance(answer, Held):
+        raise InProgress(answer.record, answer.until)
+    return value_of(refusal(answer))
 
 
 def value_of(outcome: Outcome) -> Any:
@@ -327,12 +334,10 @@ def value_of(outcome: Outcome) -> Any:
     match outcome:
         case Done(result, _, _):
             return result
-        case Busy(_, error):
-            raise error
         case Retry(error) | Overtaken(error) | Unsettled(error) | Rejected(error, _) | Unavailable(error, _):
             raise error
-        case NotStarted(reason):
-            raise AssertionError(f"a call cannot end without a start: {reason}")
+        case Busy() | NotStarted():
+            raise AssertionError(f"a call that has started cannot end as {outcome!r}")
 
 
 def failure_of(error: Exception, *, reclaimable: bool) -> Failure:

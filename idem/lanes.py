@@ -4,8 +4,7 @@ A lane is a generator. It hands out a call that is to be made, is sent how the c
 the same code serves plain calls, threads and coroutines.
 
 Whatever work raises is how that work ended, and touches nothing else: SystemExit and a cancellation of its own, too. Only
-KeyboardInterrupt ends the process, and a cancellation of the whole invocation ends that: both are thrown into the lane, which
-raises them.
+what ends the process (KeyboardInterrupt) or cancels the whole invocation is more: it is thrown into the lane, which raises it.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from idem.delivery import Delivery
+from idem.errors import PROCESS_ENDS
 from idem.record import Claim
 
 T = TypeVar("T")
@@ -73,7 +73,7 @@ async def run_async(lanes: Sequence[Lane], call: Callable[[Call], Awaitable[Any]
             if this is not None and this.cancelling():  # not the work's own: the whole invocation is being cancelled
                 lane.throw(error)
             return Raised(error)
-        except KeyboardInterrupt as error:
+        except PROCESS_ENDS as error:
             lane.throw(error)
             raise
         except BaseException as error:  # noqa: BLE001 - the user's work may raise anything; its policy says what that means
@@ -113,7 +113,7 @@ def _drive(lane: Lane, call: Callable[[Call], Any]) -> None:
     while wanted is not None:
         try:
             ended: Ended = Returned(call(wanted))
-        except KeyboardInterrupt as error:
+        except PROCESS_ENDS as error:
             lane.throw(error)
         except BaseException as error:  # noqa: BLE001 - the user's work may raise anything; its policy says what that means
             ended = Raised(error)

@@ -21,8 +21,8 @@ from typing import Any
 
 from idem.clock import Clock, SystemClock, new_token
 from idem.delivery import Delivery
-from idem.errors import StoreUnavailable
-from idem.flow import TOO_LATE, Flow, refusal, value_of
+from idem.errors import PROCESS_ENDS, StoreUnavailable
+from idem.flow import TOO_LATE, Flow, refused, value_of
 from idem.keys import KeyRule, check_operation, make_key
 from idem.policy import Policy
 from idem.record import Claim
@@ -55,14 +55,14 @@ def also_once(
         second = make_key(operation, key(delivery))
         answer = flow.claim(flow.request(second, ends_at=claim.deadline, origin=delivery.origin))
         if not isinstance(answer, Claim):
-            return value_of(refusal(answer))
+            return refused(answer)
         if flow.is_late(answer):
             flow.record(flow.given_back(answer, TOO_LATE))
             raise StoreUnavailable("claim", "Late", TOO_LATE.reason)
         claim = flow.begin(answer)
         try:
             value = work(delivery, claim)
-        except KeyboardInterrupt:
+        except PROCESS_ENDS:
             raise
         except BaseException as error:
             flow.record(flow.raised(claim, error))

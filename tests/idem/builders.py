@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from idem.record import Claim, Failure, Key, Record, Request, Status, StoredResult
-from idem.store import Complete, Fail, Recording, Release
+from idem.store import Complete, Fail, Finish, Release
 from idem.testing import START_MS
 
 NOW = START_MS  # epoch ms, a whole second
@@ -20,7 +20,7 @@ FAILURE = Failure(type="CardRefused", message="no funds", reclaimable=False)
 RECLAIMABLE = Failure(type="Timeout", message="slow", reclaimable=True)
 
 
-ENDINGS: dict[str, Callable[[Claim], Recording]] = {
+ENDINGS: dict[str, Callable[[Claim], Finish]] = {
     "complete": lambda claim: Complete(claim, RESULT, LATER),
     "fail": lambda claim: Fail(claim, FAILURE, LATER),
     "release": Release,

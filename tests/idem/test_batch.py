@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from idem import MemoryStore, Policy
-from idem.delivery import Busy, Done, NotStarted, Rejected, Retry, Unavailable
+from idem.delivery import Busy, Done, NotStarted, Rejected, Unavailable, Unsettled
 from idem.errors import RequestMismatch, StoreUnavailable
 from idem.record import Key, Status
 from idem.testing import Crash, FaultyStore, refuse, sqs_event
@@ -134,7 +134,7 @@ def test_a_neighbour_that_kills_the_process_uses_up_nobody_elses_attempts(clock:
             bench(*ids("killer", "victim"), seconds=10, receive_count=count + 1)
         clock.pass_ms(60_000)
     killer, victim = bench(*ids("killer", "victim"), seconds=10, receive_count=limit + 1)
-    assert isinstance(killer, Retry)
+    assert isinstance(killer, Unsettled)
     assert isinstance(victim, Done)
     assert bench.ran == ["killer"] * limit + ["victim"]
     assert bench.claims[-1].starts == 1
@@ -183,10 +183,10 @@ def test_what_could_not_be_recorded_is_reported_and_the_rest_is_not(clock: TestC
     class Deaf(MemoryStore):
         """Cannot record the outcome of b."""
 
-        def complete(self, claim: Any, result: Any, expires_at: Any) -> None:
+        def complete(self, claim: Any, result: Any, expires_at: Any, writes: Any = None) -> None:
             if claim.key.identity == "b":
                 raise StoreUnavailable("complete", "X", "made up")
-            super().complete(claim, result, expires_at)
+            super().complete(claim, result, expires_at, writes)
 
     outcomes = Bench(clock, fails_on(), store=Deaf(clock))(*ids("a", "b", "c"))
     assert kinds(outcomes) == ["Done", "Unavailable", "Done"]
@@ -282,7 +282,7 @@ def test_retention_of_a_waiting_claim_counts_from_its_outcome(clock: TestClock) 
 def test_not_started_says_so(clock: TestClock) -> None:
     bench = Bench(clock)
     (outcome,) = bench(*ids("a"), seconds=0.1)
-    assert outcome == NotStarted("the invocation ends too soon to start it")
+    assert outcome == NotStarted("the invocation or its lease ends too soon to start it")
     assert bench.ran == []
 
 

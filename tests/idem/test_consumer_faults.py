@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from idem import Commit, Lapsed, MemoryStore, Policy, Put
-from idem.delivery import Busy, Done, Rejected, Retry, Unavailable
+from idem.delivery import Busy, Done, Overtaken, Rejected, Retry, Unavailable, Unsettled
 from idem.errors import (
     ClaimLost,
     CorruptRecord,
@@ -48,7 +48,7 @@ def test_work_whose_claim_was_lost_is_not_reported_as_done(clock: TestClock) -> 
 
     bench = Bench(clock, overtaken)
     outcome = bench.one()
-    assert isinstance(outcome, Retry)
+    assert isinstance(outcome, Overtaken)
     assert isinstance(outcome.error, ClaimLost)
     assert stored(bench) == replace(another(), key=KEY)
 
@@ -93,7 +93,7 @@ def test_a_record_that_cannot_be_read_is_not_guessed_at(clock: TestClock) -> Non
     assert (outcome.ran, bench.ran) == (False, [])
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, Crash])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, Crash])
 def test_what_ends_the_process_is_not_caught_and_leaves_the_claim_to_its_lease(
     clock: TestClock, error: type[BaseException]
 ) -> None:
@@ -122,7 +122,7 @@ def test_work_that_died_is_left_to_a_person_where_the_policy_holds_it(clock: Tes
         dead.one(seconds=30)
     clock.pass_ms(600_000)
     outcome = dead.one(seconds=30)
-    assert isinstance(outcome, Retry)
+    assert isinstance(outcome, Unsettled)
     assert isinstance(outcome.error, UnsettledWork)
     assert dead.ran == []
 

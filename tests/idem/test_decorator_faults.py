@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+from typing import Any, cast
 
 import pytest
 
@@ -85,19 +86,34 @@ def test_an_error_that_could_not_be_recorded_is_still_the_functions_own(clock: T
     assert raised.value.__notes__
 
 
-@pytest.mark.parametrize("kind", ["lambda", "object", "generator"])
-def test_what_has_not_run_yet_is_never_recorded_as_done(clock: TestClock, store: MemoryStore, kind: str) -> None:
+def test_a_coroutine_that_nobody_awaits_is_never_recorded_as_done(clock: TestClock, store: MemoryStore) -> None:
     async def later(invoice: str) -> str:
         return invoice
 
-    def some(invoice: str) -> Any:
-        yield invoice
+    function: Any = decorated(clock, store)(lambda invoice: later(str(invoice)))
+    with pytest.raises(ConfigurationError, match="has not run"):
+        function("i-1")
+    assert [(key, record.status) for key, record in store.records.items()] == [(KEY, Status.FAILED)]
 
+
+def test_an_object_whose_call_is_a_coroutine_function_is_awaited(clock: TestClock, store: MemoryStore) -> None:
     class Later:
         async def __call__(self, invoice: str) -> str:
             return invoice
 
-    function: Any = {"lambda": lambda invoice: later(str(invoice)), "object": Later(), "generator": some}[kind]
-    with pytest.raises(ConfigurationError):
-        decorated(clock, store)(function)("i-1")
-    assert [(key, record.status) for key, record in store.records.items()] == [(KEY, Status.FAILED)]
+    function: Any = decorated(clock, store)(Later())
+    assert asyncio.run(function("i-1")) == asyncio.run(function("i-1")) == "i-1"
+    assert store.records[KEY].status is Status.SUCCEEDED
+
+
+def test_a_generator_function_is_refused_when_it_is_decorated(clock: TestClock, store: MemoryStore) -> None:
+    def some(invoice: str) -> Any:
+        yield invoice
+
+    async def more(invoice: str) -> Any:
+        yield invoice
+
+    for function in (some, more):
+        with pytest.raises(ConfigurationError, match="yield"):
+            decorated(clock, store)(cast("Any", function))
+    assert store.records == {}

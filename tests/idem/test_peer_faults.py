@@ -12,7 +12,7 @@ import pytest
 
 from idem import MemoryStore, Policy, Retention, keys, once
 from idem.clock import new_token
-from idem.delivery import Done, Rejected
+from idem.delivery import Busy, Done, Rejected
 from idem.dynamo.schema import TTL_ATTRIBUTE, to_item
 from idem.dynamo.store import DynamoStore
 from idem.errors import (
@@ -129,9 +129,13 @@ def test_an_expired_record_is_no_answer(dynamo: DynamoBench) -> None:
 
 
 # The record's life is shorter than the run: it expires while the work is at it.
-def test_a_retention_shorter_than_the_lease_is_refused() -> None:
-    with pytest.raises(Exception, match="lease"):
-        Policy(retention=timedelta(minutes=1))
+def test_a_record_of_work_in_progress_outlives_its_lease_however_short_the_retention(clock: TestClock) -> None:
+    def check(_payload: Any, claim: Any) -> None:
+        clock.pass_ms(14 * 60_000)
+        assert isinstance(Bench(clock, store=bench.memory).one(), Busy)
+
+    bench = Bench(clock, check, policy=Policy(retention=timedelta(minutes=1)))
+    assert isinstance(bench.one(), Done)
 
 
 # Powertools #1763, #8386: without a registered context there is no lease, and a crash blocks the key until it expires.

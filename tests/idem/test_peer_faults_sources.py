@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from idem import Consumer, Lapsed, MemoryStore, Policy, Retention, SqsSource, WebhookSource, keys, once
-from idem.delivery import Busy, Delivery, Done, Retry
+from idem.delivery import Busy, Delivery, Done, Unsettled
 from idem.dynamo.store import DynamoStore
 from idem.dynamo.transactions import Impossible, read_reasons
 from idem.errors import (
@@ -221,7 +221,7 @@ def test_a_conflict_with_a_transaction_is_tried_again(dynamo: DynamoBench, clock
 def test_work_that_timed_out_can_be_left_to_a_person(clock: TestClock) -> None:
     bench = Bench(clock, policy=Policy(retention=DAY, lapsed=Lapsed.HOLD))
     bench.memory.records[ORDER] = lapsed(key=ORDER)
-    assert isinstance(bench.one(), Retry)
+    assert isinstance(bench.one(), Unsettled)
     assert bench.ran == []
 
 

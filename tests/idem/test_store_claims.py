@@ -111,7 +111,7 @@ def test_work_that_never_ended_is_unsettled_once_the_attempts_are_used_up(bench:
 def test_the_attempts_limit_counts_starts_and_not_attempts(bench: Bench) -> None:
     bench.place(lapsed(attempt=9, starts=1))
     claim = won(bench.store.claim(request(starts_max=2)))
-    assert (claim.attempt, claim.starts) == (10, 2)
+    assert (claim.attempt, claim.starts, bench.store.begin(claim).starts) == (10, 1, 2)
 
 
 def test_a_lapsed_lease_is_unsettled_where_the_policy_holds_it(bench: Bench) -> None:
@@ -125,9 +125,15 @@ def test_a_lapsed_lease_is_unsettled_where_the_policy_holds_it(bench: Bench) -> 
 
 @in_any_state
 def test_an_expired_record_is_taken_over_from_the_start(bench: Bench, made: Callable[..., Record]) -> None:
-    bench.place(made(expires_at=NOW_S - 1, request_hash="v1:aa"))
-    claim = won(bench.store.claim(request(request_hash="v1:bb", hold_lapsed=True, starts_max=1)))
-    assert (claim.attempt, claim.starts) == (1, 1)
+    """The number of an attempt that never ended is not given away again, though: whoever holds it may still be at work."""
+    found = made(expires_at=NOW_S - 1, request_hash="v1:aa")
+    bench.place(found)
+    answer = bench.store.claim(request(request_hash="v1:bb", hold_lapsed=True, starts_max=1))
+    if found.lease_until is not None and found.lease_until > NOW:
+        assert isinstance(answer, Mismatch)  # a lease that lives keeps its record alive
+        return
+    claim = won(answer)
+    assert (claim.attempt, claim.starts) == (3 if found.status is Status.IN_PROGRESS else 1, 0)
     assert bench.store.get(KEY) == claimed_record(claim)
 
 
@@ -187,7 +193,7 @@ def test_attempts_and_starts_rise_from_attempt_to_attempt(bench: Bench) -> None:
 
 
 def test_a_claim_that_does_not_start_the_work_counts_no_start_until_it_begins(bench: Bench) -> None:
-    claim = won(bench.store.claim(request(starts_now=False)))
+    claim = won(bench.store.claim(request(starts_max=9)))
     assert (claim.attempt, claim.starts) == (1, 0)
     started = bench.store.begin(claim)
     assert started == replace(claim, starts=1)

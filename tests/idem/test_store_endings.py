@@ -20,7 +20,7 @@ VERBS: dict[str, Verb] = {
     "complete": lambda store, claim: store.complete(claim, RESULT, LATER),
     "fail": lambda store, claim: store.fail(claim, RECLAIMABLE, LATER),
     "release": lambda store, claim: store.release(claim),
-    "commit": lambda store, claim: store.commit(claim, RESULT, LATER, ()),
+    "commit": lambda store, claim: store.complete(claim, RESULT, LATER, ()),
 }
 every_verb = pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS)
 WRITING = {name: verb for name, verb in VERBS.items() if name != "release"}
@@ -151,7 +151,7 @@ def test_a_repeated_outcome_never_replaces_the_first_result(bench: Bench) -> Non
 
 
 def test_beginning_twice_with_one_claim_counts_one_start(bench: Bench) -> None:
-    claim = won(bench.store.claim(request(starts_now=False)))
+    claim = won(bench.store.claim(request(starts_max=9)))
     assert bench.store.begin(claim) == bench.store.begin(claim) == replace(claim, starts=1)
     stored = bench.store.get(KEY)
     assert stored is not None

@@ -19,7 +19,7 @@ from idem.record import (
     decide,
     first_claim,
 )
-from idem.store import Complete, Fail, Recording, Release, failed, succeeded
+from idem.store import Complete, Fail, Finish, Release, failed, succeeded
 from tests.idem.benches import Bench
 from tests.idem.builders import (
     ENDINGS,
@@ -88,27 +88,27 @@ def test_more_keys_than_one_request_can_hold_are_all_claimed_and_recorded(bench:
     names = [f"k-{number}" for number in range(30)]
     claims = [won(answer) for answer in bench.store.claim_many([asked(name) for name in names])]
     assert [claim.key for claim in claims] == [key(name) for name in names]
-    assert bench.store.record_many([Complete(claim, RESULT, LATER) for claim in claims]) == [None] * 30
+    assert bench.store.finish_many([Complete(claim, RESULT, LATER) for claim in claims]) == [None] * 30
     again = bench.store.claim_many([replace(asked(name), token=f"next-{name}") for name in names])
     assert [type(answer) for answer in again] == [Succeeded] * 30
 
 
 def test_nothing_asked_is_nothing_answered(bench: Bench) -> None:
     assert bench.store.claim_many([]) == []
-    assert bench.store.record_many([]) == []
+    assert bench.store.finish_many([]) == []
 
 
 def test_each_outcome_is_recorded_as_its_single_verb_records_it(bench: Bench, clock: TestClock) -> None:
     names = ("done", "failed", "released")
     done, broken, released = (won(answer) for answer in bench.store.claim_many([asked(name) for name in names]))
-    recordings: list[Recording] = [Complete(done, RESULT, None), Fail(broken, FAILURE, LATER), Release(released)]
-    assert bench.store.record_many(recordings) == [None, None, None]
+    recordings: list[Finish] = [Complete(done, RESULT, None), Fail(broken, FAILURE, LATER), Release(released)]
+    assert bench.store.finish_many(recordings) == [None, None, None]
     assert bench.store.get(done.key) == succeeded(claimed_record(done), RESULT, None, NOW)
     assert bench.store.get(broken.key) == failed(claimed_record(broken), FAILURE, LATER, NOW)
     assert bench.raw(released.key) is None
     before = [bench.raw(key(name)) for name in names]
     clock.pass_ms(5_000)
-    assert bench.store.record_many(recordings) == [None, None, None]
+    assert bench.store.finish_many(recordings) == [None, None, None]
     assert [bench.raw(key(name)) for name in names] == before
 
 
@@ -118,7 +118,7 @@ def test_a_lost_claim_among_many_changes_nothing_and_stops_no_other(bench: Bench
     successor = record(key=lost.key)
     bench.place(successor)
     bench.store.release(gone)
-    errors = bench.store.record_many([ENDINGS[ending](claim) for claim in (lost, kept, gone)])
+    errors = bench.store.finish_many([ENDINGS[ending](claim) for claim in (lost, kept, gone)])
     assert isinstance(errors[0], ClaimLost)
     assert errors[0].found == successor
     assert errors[1] is None

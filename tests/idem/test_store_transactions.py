@@ -33,7 +33,7 @@ def test_a_commit_records_the_outcome_and_makes_the_writes(bench: Bench) -> None
     claim = won(bench.store.claim(request()))
     stored = bench.store.get(KEY)
     assert stored is not None
-    bench.store.commit(claim, RESULT, LATER, [bench.put_order("o-1", only_new=True), bench.put_order("o-2")])
+    bench.store.complete(claim, RESULT, LATER, [bench.put_order("o-1", only_new=True), bench.put_order("o-2")])
     assert bench.store.get(KEY) == succeeded(stored, RESULT, LATER, NOW)
     assert bench.order("o-1") == {"orderId": {"S": "o-1"}}
     assert bench.order("o-2") == {"orderId": {"S": "o-2"}}
@@ -41,10 +41,10 @@ def test_a_commit_records_the_outcome_and_makes_the_writes(bench: Bench) -> None
 
 def test_a_repeated_commit_succeeds_and_writes_nothing_again(bench: Bench, clock: TestClock) -> None:
     claim = won(bench.store.claim(request()))
-    bench.store.commit(claim, RESULT, LATER, [bench.put_order("o-1", state="first")])
+    bench.store.complete(claim, RESULT, LATER, [bench.put_order("o-1", state="first")])
     before = bench.raw(KEY)
     clock.pass_ms(9_000)
-    bench.store.commit(claim, OTHER_RESULT, LATER, [bench.put_order("o-1", state="second")])
+    bench.store.complete(claim, OTHER_RESULT, LATER, [bench.put_order("o-1", state="second")])
     assert bench.raw(KEY) == before
     assert bench.order("o-1") == {"orderId": {"S": "o-1"}, "state": {"S": "first"}}
 
@@ -58,7 +58,7 @@ def test_a_lost_claim_cannot_commit(bench: Bench, successor: Record | None) -> N
         bench.store.release(claim)
     before = bench.raw(KEY)
     with pytest.raises(ClaimLost) as lost:
-        bench.store.commit(claim, RESULT, LATER, [bench.put_order("o-1")])
+        bench.store.complete(claim, RESULT, LATER, [bench.put_order("o-1")])
     assert lost.value.found == successor
     assert bench.raw(KEY) == before
     assert bench.order("o-1") is None
@@ -70,7 +70,7 @@ def test_a_commit_is_refused_by_the_callers_own_condition_and_nothing_is_written
     before = bench.raw(KEY)
     writes = [bench.put_order("o-0"), bench.put_order("o-1", only_new=True, state="new")]
     with pytest.raises(WriteRefused) as refused:
-        bench.store.commit(claim, RESULT, LATER, writes)
+        bench.store.complete(claim, RESULT, LATER, writes)
     assert (refused.value.key, refused.value.index) == (KEY, 1)
     if isinstance(bench, DynamoBench):
         assert refused.value.item == {"orderId": {"S": "o-1"}, "state": {"S": "old"}}
@@ -199,7 +199,7 @@ def test_what_no_transaction_can_hold_is_refused_before_anything_is_sent(bench: 
     before = bench.raw(KEY)
     sent = bench.requests()
     with pytest.raises(TransactionRefused):
-        bench.store.commit(claim, RESULT, LATER, writes)
+        bench.store.complete(claim, RESULT, LATER, writes)
     with pytest.raises(TransactionRefused):
         bench.store.guard(_other("guard"), RESULT, writes)
     assert bench.requests() == sent
@@ -208,7 +208,7 @@ def test_what_no_transaction_can_hold_is_refused_before_anything_is_sent(bench: 
 
 def test_99_writes_and_the_record_are_one_transaction(bench: Bench) -> None:
     claim = won(bench.store.claim(request()))
-    bench.store.commit(claim, RESULT, LATER, [bench.put_order(f"o-{number}") for number in range(99)])
+    bench.store.complete(claim, RESULT, LATER, [bench.put_order(f"o-{number}") for number in range(99)])
     assert bench.order("o-98") == {"orderId": {"S": "o-98"}}
 
 
@@ -219,7 +219,7 @@ def _other(token: str) -> Any:
 def test_results_of_every_kind_can_be_committed(bench: Bench) -> None:
     for number, result in enumerate((RESULT, StoredResult("id", "ord-7"), StoredResult("omitted", "too large"))):
         claim = won(bench.store.claim(request(f"t-{number}", key=Key(KEY.operation, f"k-{number}"))))
-        bench.store.commit(claim, result, None, [])
+        bench.store.complete(claim, result, None, [])
         stored = bench.store.get(claim.key)
         assert stored is not None
         assert stored.result == result

@@ -38,7 +38,7 @@ VERBS: dict[str, tuple[str, Callable[[Store, Claim], object]]] = {
     "complete": ("update_item", lambda store, claim: store.complete(claim, RESULT, LATER)),
     "fail": ("update_item", lambda store, claim: store.fail(claim, FAILURE, LATER)),
     "release": ("delete_item", lambda store, claim: store.release(claim)),
-    "commit": ("transact_write_items", lambda store, claim: store.commit(claim, RESULT, LATER, ())),
+    "commit": ("transact_write_items", lambda store, claim: store.complete(claim, RESULT, LATER, ())),
     "guard": ("transact_write_items", lambda store, _: store.guard(request("again"), RESULT, ())),
 }
 OUTCOMES = ("complete", "fail", "release", "commit")

@@ -44,7 +44,7 @@ def test_claims_that_travel_together_are_one_request_and_so_are_their_outcomes(
     client = Wrapper(dynamo.client)
     store = store_on(client, dynamo, clock)
     claims = [won(answer) for answer in store.claim_many([asked(f"k-{number}") for number in range(10)])]
-    store.record_many([Complete(claim, RESULT, LATER) for claim in claims])
+    store.finish_many([Complete(claim, RESULT, LATER) for claim in claims])
     assert [name for name, _ in client.sent] == ["batch_execute_statement"] * 2
 
 
@@ -59,7 +59,7 @@ def test_outcomes_whose_answer_was_lost_are_recorded(dynamo: DynamoBench, clock:
     store = store_on(Losing(dynamo.client, "batch_execute_statement"), dynamo, clock)
     claims = [won(dynamo.store.claim(asked(name))) for name in ("a", "b", "c")]
     recordings = [ending(claim) for ending, claim in zip(ENDINGS.values(), claims, strict=True)]
-    assert store.record_many(recordings) == [None, None, None]
+    assert store.finish_many(recordings) == [None, None, None]
     statuses = [found and found.status for found in map(dynamo.store.get, map(key, "abc"))]
     assert statuses == [Status.SUCCEEDED, Status.FAILED, None]
 
@@ -135,6 +135,6 @@ def test_an_engine_that_sends_no_items_with_statements_gives_the_same_answers(
     store = store_on(Locked(Wordless(dynamo.client), 0), dynamo, clock)
     claims = [won(answer) for answer in store.claim_many([asked(name) for name in "abc"])]
     dynamo.place(record(key=key("b")))
-    errors = store.record_many([Complete(claim, RESULT, LATER) for claim in claims])
+    errors = store.finish_many([Complete(claim, RESULT, LATER) for claim in claims])
     assert [type(error) for error in errors] == [type(None), ClaimLost, type(None)]
-    assert store.record_many([Complete(claims[0], RESULT, LATER), Complete(claims[2], RESULT, LATER)]) == [None, None]
+    assert store.finish_many([Complete(claims[0], RESULT, LATER), Complete(claims[2], RESULT, LATER)]) == [None, None]

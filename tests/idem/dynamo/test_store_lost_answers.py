@@ -103,7 +103,7 @@ def test_a_release_whose_answer_was_lost_is_made(
 def test_a_begin_whose_answer_was_lost_counts_at_most_one_start(
     dynamo: DynamoBench, clock: TestClock, engine: Callable[[Any], Wrapper]
 ) -> None:
-    claim = won(dynamo.store.claim(request(starts_now=False)))
+    claim = won(dynamo.store.claim(request(starts_max=9)))
     store = store_on(engine(dynamo.client), dynamo, clock)
     try:
         started = store.begin(claim)
@@ -119,7 +119,7 @@ def test_a_commit_whose_answer_was_lost_writes_once(
     dynamo: DynamoBench, clock: TestClock, engine: Callable[[Any], Wrapper]
 ) -> None:
     claim = won(dynamo.store.claim(request()))
-    store_on(engine(dynamo.client), dynamo, clock).commit(claim, RESULT, LATER, [count_up(dynamo)])
+    store_on(engine(dynamo.client), dynamo, clock).complete(claim, RESULT, LATER, [count_up(dynamo)])
     stored = dynamo.store.get(KEY)
     assert stored is not None
     assert (stored.status, made(dynamo)) == (Status.SUCCEEDED, 1)
@@ -152,7 +152,7 @@ def test_a_repeated_transaction_has_the_same_client_token_and_another_one_has_an
         if verb == "guard":
             store.guard(request(), RESULT, [count_up(dynamo)])
         else:
-            store.commit(claim, RESULT, LATER, [count_up(dynamo)])
+            store.complete(claim, RESULT, LATER, [count_up(dynamo)])
 
     send()
     clock.pass_ms(60_000)

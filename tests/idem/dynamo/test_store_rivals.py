@@ -70,7 +70,7 @@ def test_a_takeover_names_the_version_it_saw_also_after_a_rivals_failure(dynamo:
 def test_a_start_that_was_counted_meanwhile_is_not_forgotten_by_a_takeover(
     dynamo: DynamoBench, clock: TestClock
 ) -> None:
-    slow = won(dynamo.store.claim(request("slow", starts_now=False, lease_until=NOW - 1)))
+    slow = won(dynamo.store.claim(request("slow", starts_max=9, lease_until=NOW - 1)))
     client = Interfering(dynamo.client, {("put_item", 2): lambda: dynamo.store.begin(slow)})
     claim = won(store_on(client, dynamo, clock).claim(request()))
     assert claim.starts == 2
@@ -119,6 +119,6 @@ def test_a_commit_overtaken_at_the_last_moment_writes_nothing(
     claim = won(dynamo.store.claim(request()))
     client = Interfering(dynamo.client, {("transact_write_items", 1): lambda: dynamo.place(record(status))})
     with pytest.raises(ClaimLost):
-        store_on(client, dynamo, clock).commit(claim, RESULT, LATER, [dynamo.put_order("o-1")])
+        store_on(client, dynamo, clock).complete(claim, RESULT, LATER, [dynamo.put_order("o-1")])
     assert dynamo.store.get(KEY) == record(status)
     assert dynamo.order("o-1") is None

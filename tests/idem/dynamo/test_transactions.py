@@ -124,7 +124,7 @@ def run(store: DynamoStore, verb: str, deadline: int = NOW + 50_000) -> object:
     wanted = request(deadline=deadline)
     if verb == "guard":
         return store.guard(wanted, RESULT, ())
-    store.commit(won(store.claim(wanted)), RESULT, LATER, ())
+    store.complete(won(store.claim(wanted)), RESULT, LATER, ())
     return None
 
 
