@@ -111,9 +111,13 @@ class Batch:
             return self._flow.store.claim_many(requests)
         return [tried(partial(self._flow.store.claim, one)) for one in requests]
 
-    def _request(self, one: Waiting) -> Request:
+    def _request(self, one: Waiting, asked_at: int | None = None) -> Request:
         return self._flow.request(
-            one.key, ends_at=self._ends_at, request_hash=one.request_hash, origin=one.delivery.origin
+            one.key,
+            ends_at=self._ends_at,
+            request_hash=one.request_hash,
+            origin=one.delivery.origin,
+            asked_at=asked_at,
         )
 
     def _step(self, one: Waiting, answer: Answer | IdemError, taken: int) -> Step:
@@ -210,12 +214,12 @@ class Batch:
                     unrecorded = self._flow.raised(step.claim, error)
             self._recorder.put(Worked(claimed=step, unrecorded=unrecorded, started=started, ended=now_ms))
         else:
-            outcome = self._guarded(step, ended)
+            outcome = self._guarded(step, ended, started)
             taken = self._clock.now_ms() - now_ms
             self._end(step.index, step.key, outcome, started=started, ended=now_ms, record_ms=taken)
 
-    def _guarded(self, one: Waiting, ended: Ended) -> Outcome:
-        wanted = self._request(one)
+    def _guarded(self, one: Waiting, ended: Ended, started: int) -> Outcome:
+        wanted = self._request(one, started)
         match ended:
             case Raised(error):
                 return self._flow.reject(wanted, error)

@@ -97,6 +97,7 @@ class Flow:
         ends_at: int | None,
         request_hash: str | None = None,
         origin: Mapping[str, str] | None = None,
+        asked_at: int | None = None,
     ) -> Request:
         """A request for `key` by an attempt that ends at `ends_at` (epoch ms), or after the policy's lease if that is None.
 
@@ -116,6 +117,7 @@ class Flow:
             starts_max=self.policy.starts_max,
             hold_lapsed=self.policy.lapsed is Lapsed.HOLD,
             skew_margin_ms=_ms(self.policy.skew_margin),
+            asked_at=asked_at,
         )
 
     def is_late(self, claim: Claim) -> bool:

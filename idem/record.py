@@ -88,6 +88,8 @@ class Request:
     lease_until: epoch ms after which others may take over. deadline: epoch ms until which the store may keep retrying.
     expires_at: epoch seconds of the record's own end, None for a permanent key; never before the lease's end.
     starts_max: how often the work may be started; with it a start is counted by `Store.begin`, otherwise by the claim.
+    asked_at: epoch ms of the delivery, if it lies before the request, as with a plan that took long: a record that was alive then
+    answers for it.
     skew_margin_ms: how far the clocks of two workers may differ; a lease or a life counts as over only after it.
     """
 
@@ -101,6 +103,7 @@ class Request:
     starts_max: int | None = None
     hold_lapsed: bool = False
     skew_margin_ms: int = 0
+    asked_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,7 +216,8 @@ def decide(found: Record, wanted: Request, now_ms: int) -> Answer | TakeOver:
     """
     if found.claim_token == wanted.token and found.status is Status.IN_PROGRESS:
         return _mine(found, wanted)
-    if is_expired(found, now_ms, wanted.skew_margin_ms):
+    asked_at = now_ms if wanted.asked_at is None else min(wanted.asked_at, now_ms)
+    if is_expired(found, asked_at, wanted.skew_margin_ms):
         number = found.attempt + 1 if found.status is Status.IN_PROGRESS else 1
         return TakeOver(found, _claim(wanted, now_ms, attempt=number, starts=0))
     if differs(found.request_hash, wanted.request_hash):

@@ -45,8 +45,9 @@ from datetime import timedelta
 from enum import Enum
 from typing import Any, TypeVar
 
+from idem import errors
 from idem.clock import Clock
-from idem.errors import ConfigurationError, Crash, IdemError, StoreUnavailable
+from idem.errors import ConfigurationError, IdemError, StoreUnavailable
 from idem.record import Answer, Claim, Failure, Key, Record, Request, StoredResult
 from idem.store import Finish, Store, claim_each, finish_each
 from idem.webhooks.signed_requests import as_event, sign
@@ -104,6 +105,10 @@ class LambdaContext:
 
     def get_remaining_time_in_millis(self) -> int:
         return max(0, self._ends_at - self._clock.now_ms())
+
+
+Crash = errors.Crash
+"""The process died here. No handler can catch it and carry on, just as with SIGKILL."""
 
 
 def redeliver(

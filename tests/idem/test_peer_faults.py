@@ -130,7 +130,7 @@ def test_an_expired_record_is_no_answer(dynamo: DynamoBench) -> None:
 
 # The record's life is shorter than the run: it expires while the work is at it.
 def test_a_record_of_work_in_progress_outlives_its_lease_however_short_the_retention(clock: TestClock) -> None:
-    def check(_payload: Any, claim: Any) -> None:
+    def check(_payload: Any, _claim: Any) -> None:
         clock.pass_ms(14 * 60_000)
         assert isinstance(Bench(clock, store=bench.memory).one(), Busy)
 

@@ -1,0 +1,105 @@
+"""Lanes: the same code for plain calls, threads and coroutines."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+
+from idem.delivery import Delivery
+from idem.lanes import Call, Ended, Lane, Raised, Returned, in_thread, in_threads, run, run_async
+
+PATIENCE_S = 20
+
+
+def lane(names: str, ended: list[tuple[str, Ended]]) -> Lane:
+    for name in names:
+        ended.append((name, (yield Call(Delivery(id=name, payload=None), None))))
+
+
+def test_a_lane_hears_how_each_of_its_calls_ended() -> None:
+    error = ValueError("made up")
+
+    def call(one: Call) -> str:
+        if one.delivery.id == "b":
+            raise error
+        return one.delivery.id
+
+    ended: list[tuple[str, Ended]] = []
+    run([lane("abc", ended)], call, 1, in_threads)
+    assert ended == [("a", Returned("a")), ("b", Raised(error)), ("c", Returned("c"))]
+
+
+def test_lanes_run_beside_each_other() -> None:
+    meeting = threading.Barrier(3, timeout=PATIENCE_S)
+    ended: list[tuple[str, Ended]] = []
+    run([lane(name, ended) for name in "abc"], lambda _call: meeting.wait() >= 0, 3, in_threads)
+    assert sorted(name for name, _ in ended) == ["a", "b", "c"]
+
+
+def test_coroutines_run_beside_each_other_and_never_more_than_allowed() -> None:
+    running, most = 0, 0
+
+    async def call(one: Call) -> str:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0)
+        running -= 1
+        return one.delivery.id
+
+    ended: list[tuple[str, Ended]] = []
+    asyncio.run(run_async([lane(name, ended) for name in "abcde"], call, 2))
+    assert (len(ended), most) == (5, 2)
+
+
+@pytest.mark.parametrize("kind", ["plain", "coroutine"])
+def test_what_ends_the_process_is_thrown_into_its_lane(kind: str) -> None:
+    thrown: list[BaseException] = []
+
+    def watching() -> Lane:
+        try:
+            yield Call(Delivery(id="a", payload=None), None)
+        except BaseException as error:
+            thrown.append(error)
+            raise
+
+    def call(_one: Call) -> Any:
+        raise KeyboardInterrupt
+
+    async def awaited(_one: Call) -> Any:
+        raise KeyboardInterrupt
+
+    def driven() -> None:
+        if kind == "plain":
+            run([watching()], call, 1, in_threads)
+        else:
+            asyncio.run(run_async([watching()], awaited, 1))
+
+    with pytest.raises(KeyboardInterrupt):
+        driven()
+    assert [type(error) for error in thrown] == [KeyboardInterrupt]
+
+
+def test_a_step_in_a_thread_ends_before_the_cancellation_of_its_waiting_leaves() -> None:
+    started, may_end, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def step() -> None:
+        started.set()
+        assert may_end.wait(PATIENCE_S)
+        ended.set()
+
+    async def main() -> None:
+        waiting = asyncio.ensure_future(in_thread(step))
+        await asyncio.to_thread(started.wait, PATIENCE_S)
+        waiting.cancel()
+        await asyncio.sleep(0)
+        assert not waiting.done()
+        may_end.set()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+
+    asyncio.run(main())
+    assert ended.is_set()
