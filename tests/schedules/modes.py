@@ -26,7 +26,9 @@ from tests.schedules.mode import (
 DIED = frozenset({Cause.DIED_BEFORE, Cause.DIED_AFTER})
 REPEATS = DIED | {Cause.UNRECORDED, Cause.STALLED}
 AGAIN = REPEATS | {Cause.UNKNOWN}
+UNDONE = frozenset({Cause.DIED_BEFORE, Cause.UNRECORDED, Cause.STALLED})  # of work without an effect of its own
 TWICE = frozenset({Cause.DIED_AFTER, Cause.UNRECORDED, Cause.STALLED, Cause.UNKNOWN})
+PAIR = ("o-1", "o-2")  # the orders of one message
 
 
 def policy(**rules: Any) -> Policy:
@@ -50,7 +52,7 @@ MODES: Mapping[str, Mode] = {
             title="claim and commit",
             work=commit,
             policy=policy(),
-            starts=frozenset({Cause.DIED_BEFORE, Cause.UNRECORDED, Cause.STALLED}),
+            starts=UNDONE,
             writes=True,
         ),
         Mode(name="guard", title="guard", plan=plan, policy=policy(), writes=True),
@@ -93,7 +95,7 @@ MODES: Mapping[str, Mode] = {
             policy=policy(),
             starts=AGAIN,
             effects=TWICE,
-            orders=("o-1", "o-2"),
+            orders=PAIR,
         ),
         Mode(
             name="batch-forget",
@@ -102,27 +104,27 @@ MODES: Mapping[str, Mode] = {
             policy=policy(forget=(NotYet,)),
             starts=AGAIN | {Cause.ASKED},
             effects=TWICE,
-            orders=("o-1", "o-2"),
+            orders=PAIR,
         ),
         Mode(
             name="batch-commit",
             title="two orders in each message, committed",
             work=commit,
             policy=policy(),
-            starts=frozenset({Cause.DIED_BEFORE, Cause.UNRECORDED, Cause.STALLED}),
+            starts=UNDONE,
             writes=True,
-            orders=("o-1", "o-2"),
+            orders=PAIR,
         ),
         Mode(
             name="batch-limit",
             title="two orders in each message, whose work always fails, two attempts",
             work=always_not_yet,
             policy=policy(transient=(NotYet,), starts_max=2),
-            starts=frozenset({Cause.DIED_BEFORE, Cause.UNRECORDED, Cause.STALLED, Cause.ASKED}),
-            held=frozenset({Cause.DIED_BEFORE, Cause.UNRECORDED, Cause.STALLED, Cause.NOT_STARTED}),
+            starts=UNDONE | {Cause.ASKED},
+            held=UNDONE | {Cause.NOT_STARTED},
             final=frozenset({"failed", "in_progress"}),
             starts_max=2,
-            orders=("o-1", "o-2"),
+            orders=PAIR,
         ),
         Mode(
             name="transient",
@@ -145,7 +147,7 @@ MODES: Mapping[str, Mode] = {
             title="the work always fails, for good",
             work=never,
             policy=policy(permanent=(Never,)),
-            starts=frozenset({Cause.DIED_BEFORE, Cause.UNRECORDED, Cause.STALLED}),
+            starts=UNDONE,
             final=frozenset({"failed"}),
         ),
         Mode(
@@ -153,8 +155,8 @@ MODES: Mapping[str, Mode] = {
             title="the work always fails, two attempts",
             work=always_not_yet,
             policy=policy(transient=(NotYet,), starts_max=2),
-            starts=frozenset({Cause.DIED_BEFORE, Cause.UNRECORDED, Cause.STALLED, Cause.ASKED}),
-            held=frozenset({Cause.DIED_BEFORE, Cause.UNRECORDED, Cause.STALLED, Cause.NOT_STARTED}),
+            starts=UNDONE | {Cause.ASKED},
+            held=UNDONE | {Cause.NOT_STARTED},
             final=frozenset({"failed", "in_progress"}),
             starts_max=2,
         ),
@@ -163,7 +165,7 @@ MODES: Mapping[str, Mode] = {
             title="a condition of the work's own writes fails",
             work=refused_commit,
             policy=policy(permanent=(WriteRefused,)),
-            starts=frozenset({Cause.DIED_BEFORE, Cause.UNRECORDED, Cause.STALLED}),
+            starts=UNDONE,
             final=frozenset({"failed"}),
         ),
     )
