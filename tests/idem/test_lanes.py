@@ -40,19 +40,19 @@ def test_lanes_run_beside_each_other() -> None:
 
 
 def test_coroutines_run_beside_each_other_and_never_more_than_allowed() -> None:
-    running, most = 0, 0
+    running, most, meeting = 0, 0, asyncio.Barrier(2)
 
     async def call(one: Call) -> str:
         nonlocal running, most
         running += 1
         most = max(most, running)
-        await asyncio.sleep(0)
+        await meeting.wait()
         running -= 1
         return one.delivery.id
 
     ended: list[tuple[str, Ended]] = []
-    asyncio.run(run_async([lane(name, ended) for name in "abcde"], call, 2))
-    assert (len(ended), most) == (5, 2)
+    asyncio.run(run_async([lane(name, ended) for name in "abcdef"], call, 2))
+    assert (len(ended), most) == (6, 2)
 
 
 @pytest.mark.parametrize("kind", ["plain", "coroutine"])
