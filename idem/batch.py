@@ -96,8 +96,10 @@ class Batch:
         """Claim what the chunk needs, in one call. Twins and plans are not claimed here."""
         if self._plans:
             return list(chunk)
-        wanting = [one for one in chunk if one.twin is None and not self._is_stopped(one) and not self._is_over()]
         began = self._clock.now_ms()
+        wanting = [
+            one for one in chunk if began <= self._latest_start and one.twin is None and not self._is_stopped(one)
+        ]
         requests = [self._request(one) for one in wanting]
         answers = self._answers(requests)
         taken = self._clock.now_ms() - began
@@ -185,14 +187,19 @@ class Batch:
                 self._late.append(claimed)
                 return None
             step = claimed
-        begun = step if self._flow.is_late(step.claim) else self._begun(step)
+        if self._flow.is_late(step.claim):
+            self._not_started(step, TOO_LATE)
+            return None
+        if self._flow.policy.starts_max is None:
+            return step
+        begun = self._begun(step)
         if begun is not None and self._flow.is_late(begun.claim):
             self._not_started(begun, TOO_LATE)
             return None
         return begun
 
     def _begun(self, step: Claimed) -> Claimed | None:
-        """The step with its start counted, where a limit needs it; None if that did not work."""
+        """The step with its start counted, for a limit on starts; None if that did not work."""
         try:
             return replace(step, claim=self._flow.begin(step.claim), begun=True)
         except ClaimLost as error:
@@ -352,7 +359,7 @@ class Batch:
         record_ms: int | None = None,
         not_kept: str | None = None,
     ) -> None:
-        now_ms = self._clock.now_ms()
+        now_ms = self._clock.now_ms() if started is None or ended is None else 0
         self.endings[index] = Ending(
             operation=self._flow.operation,
             arrival=self._arrivals[index],

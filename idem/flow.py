@@ -81,14 +81,24 @@ class Flow:
     token: Callable[[], str] = new_token
     reserve: timedelta = timedelta(0)
 
-    @property
-    def reserve_ms(self) -> int:
-        return _ms(self.reserve)
+    reserve_ms: int = field(init=False, repr=False)
+    patience_ms: int = field(init=False, repr=False)
+    _lease_ms: int = field(init=False, repr=False)
+    _lease_margin_ms: int = field(init=False, repr=False)
+    _skew_margin_ms: int = field(init=False, repr=False)
+    _retention_ms: int | None = field(init=False, repr=False)
 
-    @property
-    def patience_ms(self) -> int:
-        """How long an attempt in flight is waited for."""
-        return _ms(self.policy.wait)
+    def __post_init__(self) -> None:
+        policy = self.policy
+        for name, duration in {
+            "reserve_ms": self.reserve,
+            "patience_ms": policy.wait,  # how long an attempt in flight is waited for
+            "_lease_ms": policy.lease,
+            "_lease_margin_ms": policy.lease_margin,
+            "_skew_margin_ms": policy.skew_margin,
+            "_retention_ms": policy.retention,
+        }.items():
+            object.__setattr__(self, name, None if duration is None else _ms(duration))  # once: every message asks
 
     def request(
         self,
@@ -104,8 +114,8 @@ class Flow:
         The record of work in progress lives for the retention behind its lease, so that it never expires before it.
         """
         now_ms = self.clock.now_ms()
-        ends_at = ends_at if ends_at is not None else now_ms + _ms(self.policy.lease)
-        lease_until = ends_at + _ms(self.policy.lease_margin)
+        ends_at = ends_at if ends_at is not None else now_ms + self._lease_ms
+        lease_until = ends_at + self._lease_margin_ms
         return Request(
             key=key,
             token=self.token(),
@@ -116,13 +126,13 @@ class Flow:
             origin={name: _bounded(value, ORIGIN_CHARS_MAX) for name, value in (origin or {}).items()},
             starts_max=self.policy.starts_max,
             hold_lapsed=self.policy.lapsed is Lapsed.HOLD,
-            skew_margin_ms=_ms(self.policy.skew_margin),
+            skew_margin_ms=self._skew_margin_ms,
             asked_at=asked_at,
         )
 
     def is_late(self, claim: Claim) -> bool:
         """Whether too little of the claim's lease is left to start its work: it has lapsed, or less than the reserve remains."""
-        lease_end = claim.lease_until - _ms(self.policy.lease_margin)
+        lease_end = claim.lease_until - self._lease_margin_ms
         return self.clock.now_ms() > lease_end - self.reserve_ms
 
     def begin(self, claim: Claim) -> Claim:
@@ -257,10 +267,10 @@ class Flow:
 
     def expires_at(self, from_ms: int | None = None) -> int | None:
         """The end of a record whose life counts from `from_ms`, by default now: in epoch seconds, rounded up."""
-        if self.policy.retention is None:
+        if self._retention_ms is None:
             return None
         start = self.clock.now_ms() if from_ms is None else from_ms
-        return -(-(start + _ms(self.policy.retention)) // 1000)
+        return -(-(start + self._retention_ms) // 1000)
 
 
 def mistake_in(value: Any) -> str | None:
@@ -357,5 +367,5 @@ def _bounded(text: str, chars_max: int) -> str:
     return writable if len(writable) <= chars_max else writable[: chars_max - 1] + "…"
 
 
-def _ms(duration: Any) -> int:
+def _ms(duration: timedelta) -> int:
     return int(duration.total_seconds() * 1000)

@@ -64,7 +64,8 @@ class MemoryStore:
     def complete(
         self, claim: Claim, result: StoredResult, expires_at: int | None, writes: Sequence[Write] | None = None
     ) -> None:
-        transaction(_RECORD_ACTION, () if writes is None else writes)
+        if writes is not None:
+            transaction(_RECORD_ACTION, writes)
         with self._lock:
             if self._already(claim, Status.SUCCEEDED):
                 return
