@@ -12,7 +12,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from idem.operators.connection import Connection
+from sandbox.stack_connection import StackConnection
 
 WINDOW_S = 3600  # the chart shows the last hour
 FRESH_S = 1.5  # how long what was read is shown again before it is read anew
@@ -44,7 +44,7 @@ class Line:
 class Activity:
     """The deliveries of the last hour. Reads each log group from where it had got to."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: StackConnection) -> None:
         self._connection = connection
         self._groups: list[str] | None = None
         self._lines: dict[str, Line] = {}

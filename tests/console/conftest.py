@@ -21,7 +21,7 @@ from sandbox.account import LocalAccount
 from sandbox.console.server import Console
 from sandbox.deploy import STACK, deploy
 from sandbox.isolation import HOST, blind_session
-from tests.cli.conftest import make_table
+from tests.operators.conftest import make_table
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 # Debian's Chromium as root, in a container, without a call home.

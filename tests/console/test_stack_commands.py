@@ -6,7 +6,7 @@ import pytest
 
 from sandbox.account import LocalAccount
 from sandbox.deploy import STACK
-from tests.cli.conftest import Cli
+from tests.operators.conftest import Cli
 
 pytestmark = pytest.mark.e2e
 

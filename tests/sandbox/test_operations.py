@@ -17,7 +17,7 @@ from sandbox import reconcile
 from sandbox.account import LocalAccount
 from sandbox.deploy import STACK, Outputs, deploy, destroy
 from sandbox.observed import Observed, order_key, wait_for
-from sandbox.senders import Producer, order
+from sandbox.outside_world import Producer, order
 from sandbox.stack_checks import StackSmoke
 
 RESTORED = "records-restored"

@@ -6,10 +6,9 @@ from typing import Annotated
 
 import typer
 
-from idem.operators.consumers import Rules, load, written
+from idem.operators.consumer_rules import Rules, load, written
 from idem.operators.operator_errors import Exit, OperatorError
 from idem.operators.record_text import DEFAULT_POLICY, State
-from idem.operators.scanning import PAGES_MAX
 from idem.policy import Policy
 
 KEY_RULE = "How the key is made"
@@ -52,8 +51,6 @@ OneOperation = Annotated[str | None, typer.Option("--operation", "-o", help="Onl
 OneState = Annotated[
     State | None, typer.Option(help="Only records in this state. Stuck: in progress, and the lease has lapsed.")
 ]
-
-PAGES = PAGES_MAX
 
 
 def policy_of(consumer: str | None) -> Policy:

@@ -20,7 +20,7 @@ def quiet(_text: str) -> None:
 
 
 def keys_of(name: str, consumer: str, provider: str | None = None) -> list[str]:
-    rules = consumers.load(consumer)
+    rules = consumer_rules.load(consumer)
     found = samples.deliveries(samples.load(str(EVENTS / name)), provider, quiet)
     return [str(rules.key_of(one)) for one in found]
 
@@ -101,7 +101,7 @@ def test_a_provider_that_nobody_knows_is_refused_with_those_there_are() -> None:
 
 
 def test_a_rule_on_the_command_line_is_a_key_rule() -> None:
-    rules = consumers.written("o.p", by=None, fields=["a", "b"], intent=None, header=None)
+    rules = consumer_rules.written("o.p", by=None, fields=["a", "b"], intent=None, header=None)
     (delivery,) = samples.deliveries({"a": 1, "b": "x"}, None, quiet)
     assert str(rules.key_of(delivery)) == "o.p#1#x"
 
@@ -109,10 +109,10 @@ def test_a_rule_on_the_command_line_is_a_key_rule() -> None:
 @pytest.mark.parametrize(("by", "fields"), [("message-id", ["a"]), (None, []), ("luck", [])])
 def test_no_rule_two_rules_and_unknown_rules_are_refused(by: str | None, fields: list[str]) -> None:
     with pytest.raises(OperatorError):
-        consumers.written("o.p", by=by, fields=fields, intent=None, header=None)
+        consumer_rules.written("o.p", by=by, fields=fields, intent=None, header=None)
 
 
 @pytest.mark.parametrize("name", ["no.such.module", "json", "handlers.orders:fulfil_order", "handlers.orders:nothing"])
 def test_what_is_no_consumer_is_refused_with_what_is_expected(name: str) -> None:
     with pytest.raises(OperatorError, match="OPERATION and KEY"):
-        consumers.load(name)
+        consumer_rules.load(name)

@@ -10,8 +10,8 @@ import pytest
 from idem import Key
 from idem.clock import new_token
 from idem.dynamo.schema import primary_key, to_item
-from tests.cli.conftest import Cli
-from tests.cli.records import EVERY, FAILED, RUNNING, STUCK, SUCCEEDED, put
+from tests.operators.conftest import Cli
+from tests.operators.records_in_every_state import EVERY, FAILED, RUNNING, STUCK, SUCCEEDED, put
 
 pytestmark = pytest.mark.e2e
 
@@ -177,11 +177,11 @@ def test_smoke_is_right_here_and_leaves_nothing(cli: Cli) -> None:
 
 def test_a_race_has_one_winner_to_whom_all_others_lost(cli: Cli) -> None:
     found = cli("race", "--racers", "4", "--json").json
-    (winner,) = [lane for lane in found["lanes"] if lane["won"]]
-    losers = [lane for lane in found["lanes"] if not lane["won"]]
+    (winner,) = [racer for racer in found["racers"] if racer["won"]]
+    losers = [racer for racer in found["racers"] if not racer["won"]]
     assert len(losers) == 3
-    for lane in losers:
-        (refused,) = lane["exchanges"]
+    for racer in losers:
+        (refused,) = racer["exchanges"]
         assert refused["error"] == "ConditionalCheckFailedException"
         assert refused["response"]["Item"]["claimToken"]["S"] == winner["token"]
     assert cli("show", found["key"]).status == 1  # it was removed again

@@ -13,7 +13,7 @@ import pytest
 
 from idem import Consumer, MemoryStore, Policy, Retention, WebhookSource, keys
 from idem.operators.webhook_samples import scheme_of
-from tests.cli.conftest import Cli
+from tests.operators.conftest import Cli
 
 pytestmark = pytest.mark.e2e
 

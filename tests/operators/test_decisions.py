@@ -11,7 +11,7 @@ from idem.operators.decisions import Decision, Instruction, change
 from idem.operators.operator_errors import Exit, OperatorError
 from idem.operators.record_text import State, now, request_for, state_of
 from idem.record import Claim, Failed, Failure, StoredResult, Succeeded
-from tests.cli.records import EVERY, EXPIRED, FAILED, RECLAIMABLE, RUNNING, STUCK, SUCCEEDED, put
+from tests.operators.records_in_every_state import EVERY, EXPIRED, FAILED, RECLAIMABLE, RUNNING, STUCK, SUCCEEDED, put
 
 
 def order(decision: Decision, *, force: bool = False, why: str = "ticket 7") -> Instruction:
