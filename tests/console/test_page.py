@@ -11,9 +11,9 @@ from playwright.sync_api import Page, expect
 from idem import Key
 from idem.record import Failure, StoredResult
 from sandbox.account import LocalAccount
+from tests.console.conftest import SECONDS, Serve
 from tests.operators.conftest import make_table
 from tests.operators.records_in_every_state import EVERY, FAILED, SUCCEEDED, put
-from tests.console.conftest import SECONDS, Serve
 
 pytestmark = [pytest.mark.e2e, pytest.mark.browser]
 

@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.operators.records_in_every_state import EVERY, put
 from tests.console.conftest import Serve, Served
+from tests.operators.records_in_every_state import EVERY, put
 
 pytestmark = pytest.mark.e2e
 

@@ -6,7 +6,7 @@ import pytest
 
 from sandbox.account import LocalAccount
 from sandbox.deploy import STACK
-from tests.operators.conftest import Cli
+from tests.operators.conftest import Cli, cli_of
 
 pytestmark = pytest.mark.e2e
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.e2e
 @pytest.fixture
 def idem(deployed: LocalAccount) -> Cli:
     """The command line, told the stack and nothing else."""
-    return Cli(deployed, table="")
+    return cli_of(deployed, table="")
 
 
 def test_doctor_finds_no_fault_in_the_stack(idem: Cli) -> None:
@@ -26,7 +26,7 @@ def test_doctor_finds_no_fault_in_the_stack(idem: Cli) -> None:
 
 def test_doctor_finds_a_mapping_without_partial_answers_and_a_short_visibility(idem: Cli) -> None:
     outputs = _outputs(idem)
-    functions, sqs = idem.account.client("lambda"), idem.account.client("sqs")
+    functions, sqs = idem.aws("lambda"), idem.aws("sqs")
     name, url = outputs["OrdersFunctionName"], outputs["OrdersQueueUrl"]
     (mapping,) = functions.list_event_source_mappings(FunctionName=name)["EventSourceMappings"]
     visibility = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["VisibilityTimeout"])["Attributes"]
@@ -59,5 +59,5 @@ def test_a_consumer_that_the_stack_does_not_have_is_said_with_those_outputs_it_h
 
 
 def _outputs(idem: Cli) -> dict[str, str]:
-    (stack,) = idem.account.client("cloudformation").describe_stacks(StackName=STACK)["Stacks"]
+    (stack,) = idem.aws("cloudformation").describe_stacks(StackName=STACK)["Stacks"]
     return {one["OutputKey"]: one["OutputValue"] for one in stack["Outputs"]}

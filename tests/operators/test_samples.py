@@ -1,15 +1,11 @@
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
-from idem.operators import consumers, samples, webhook_samples
+from idem.operators import consumer_rules, samples
 from idem.operators.operator_errors import OperatorError
-from idem.operators.record_text import now
-from idem.operators.samples import as_request
-from idem.operators.webhook_samples import PROVIDERS, scheme_of, signed
 from sandbox.isolation import ROOT
 
 EVENTS = ROOT / "events"
@@ -77,42 +73,3 @@ def test_a_field_is_set(setting: str, path: tuple[Any, ...], value: Any) -> None
 def test_a_setting_that_leads_nowhere_is_refused(setting: str) -> None:
     with pytest.raises(OperatorError):
         samples.change({"orderId": "1", "lines": []}, [setting])
-
-
-SECRETS = {"adyen": "ab" * 32, "adyen_platform": "ab" * 32, "adyen-platform": "ab" * 32, "discord": "ab" * 32}
-
-
-@pytest.mark.parametrize("provider", PROVIDERS)
-def test_what_is_signed_for_a_provider_passes_its_own_check(provider: str) -> None:
-    if provider in SECRETS or provider in {"standard", "svix"}:
-        return  # their secrets have a form of their own; their own tests sign and verify
-    url = "https://example.org/hook"
-    scheme = scheme_of(provider, {}, url)
-    body = json.dumps({"id": "1", "webhookTimestamp": now()}).encode()
-    request = as_request(body, {"content-type": "application/json"})
-    scheme.verify(signed(scheme, request, ["a secret"], now()), ["a secret"], now())
-
-
-def test_a_provider_that_nobody_knows_is_refused_with_those_there_are() -> None:
-    with pytest.raises(OperatorError, match="github"):
-        scheme_of("acme", {})
-    with pytest.raises(OperatorError, match="Whose webhook"):
-        webhook_samples.scheme_of(None, {"content-type": "application/json"})
-
-
-def test_a_rule_on_the_command_line_is_a_key_rule() -> None:
-    rules = consumer_rules.written("o.p", by=None, fields=["a", "b"], intent=None, header=None)
-    (delivery,) = samples.deliveries({"a": 1, "b": "x"}, None, quiet)
-    assert str(rules.key_of(delivery)) == "o.p#1#x"
-
-
-@pytest.mark.parametrize(("by", "fields"), [("message-id", ["a"]), (None, []), ("luck", [])])
-def test_no_rule_two_rules_and_unknown_rules_are_refused(by: str | None, fields: list[str]) -> None:
-    with pytest.raises(OperatorError):
-        consumer_rules.written("o.p", by=by, fields=fields, intent=None, header=None)
-
-
-@pytest.mark.parametrize("name", ["no.such.module", "json", "handlers.orders:fulfil_order", "handlers.orders:nothing"])
-def test_what_is_no_consumer_is_refused_with_what_is_expected(name: str) -> None:
-    with pytest.raises(OperatorError, match="OPERATION and KEY"):
-        consumer_rules.load(name)

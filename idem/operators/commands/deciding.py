@@ -114,9 +114,9 @@ def _say_what_is_missing(terminal: Terminal, proof: Proof, from_table: str, key_
     for one in proof.unreadable:
         terminal.note(f"The row {one.where} was left out: {one.wrong}")
     if proof.unreadable:
-        terminal.note(
-            f"{len(proof.unreadable):,} rows were left out. Mend them, and run this again: it writes what is missing."
-        )
+        count = len(proof.unreadable)
+        left_out = "1 row was" if count == 1 else f"{count:,} rows were"
+        terminal.note(f"{left_out} left out. Mend that, and run this again: it writes only what is missing.")
     for key in proof.missing:
         terminal.say(f"missing: {key}")
     if not proof.missing:
