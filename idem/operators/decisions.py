@@ -43,7 +43,10 @@ class Decision(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Instruction:
-    """What is to be done, by whom and why. result_id: of a settled record. force: also while its attempt may be running."""
+    """What is to be done, by whom and why. result_id: of a settled record. force: also while its attempt may be running.
+
+    Raises OperatorError for a reason that says nothing, and for a settled record without a result id.
+    """
 
     decision: Decision
     who: str
@@ -51,19 +54,27 @@ class Instruction:
     result_id: str | None = None
     force: bool = False
 
+    def __post_init__(self) -> None:
+        check_why(self.why)
+        if self.decision is Decision.SETTLE and not 0 < len(self.result_id or "") <= RESULT_ID_CHARS_MAX:
+            raise OperatorError("A settled record needs the id of its result.", "Pass --result-id.", Exit.USAGE)
+
+
+def check_why(why: str) -> None:
+    """Raises OperatorError unless a reason says something and is short enough to be kept."""
+    length = len(why.strip())
+    if WHY_CHARS_MIN <= length <= WHY_CHARS_MAX:
+        return
+    fault = "says too little" if length < WHY_CHARS_MIN else "is too long"
+    raise OperatorError(
+        f"The reason {fault}: nothing was changed.",
+        f"--why takes {WHY_CHARS_MIN} to {WHY_CHARS_MAX} characters, such as 'ticket 7, the carrier was down'.",
+        Exit.USAGE,
+    )
+
 
 def check(found: Record, instruction: Instruction, now_ms: int) -> None:
     """Raises OperatorError where the decision does not fit what was found."""
-    why = len(instruction.why.strip())
-    if not WHY_CHARS_MIN <= why <= WHY_CHARS_MAX:
-        fault = "says too little" if why < WHY_CHARS_MIN else "is too long"
-        raise OperatorError(
-            f"The reason {fault}: nothing was changed.",
-            f"--why takes {WHY_CHARS_MIN} to {WHY_CHARS_MAX} characters, such as 'ticket 7, the carrier was down'.",
-            Exit.USAGE,
-        )
-    if instruction.decision is Decision.SETTLE and not 0 < len(instruction.result_id or "") <= RESULT_ID_CHARS_MAX:
-        raise OperatorError("A settled record needs the id of its result.", "Pass --result-id.", Exit.USAGE)
     state = state_of(found, now_ms)
     if state is State.RUNNING and not instruction.force:
         raise OperatorError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from botocore.exceptions import ClientError
@@ -37,12 +38,20 @@ QUEUE_ACTIONS = (
 )
 
 
-def functions_to_look_at(connection: Connection, given: Sequence[str]) -> dict[str, str]:
-    """Those that were given, and those of the stack that know the table's name; by the name that they are shown under."""
-    of_stack = functions_of(connection.resources)
-    return {name: name for name in given} | {
-        shown: name for shown, name in of_stack.items() if name not in given and _knows_table(connection, name)
-    }
+@dataclass(frozen=True, slots=True)
+class Functions:
+    """Which functions are looked at, by the name they are shown under, and which of the stack's are not."""
+
+    looked_at: Mapping[str, str]
+    left_out: Sequence[str]
+
+
+def choose(connection: Connection, given: Sequence[str]) -> Functions:
+    """Those that were given, and those of the stack that know the table's name."""
+    others = {shown: name for shown, name in functions_of(connection.resources).items() if name not in given}
+    knowing = {shown: name for shown, name in others.items() if _knows_table(connection, name)}
+    left_out = [shown for shown in others if shown not in knowing]
+    return Functions({name: name for name in given} | knowing, left_out)
 
 
 def _knows_table(connection: Connection, name: str) -> bool:

@@ -39,6 +39,8 @@ def load(name: str) -> Any:
         raise OperatorError(f"{name} could not be read: {error.strerror}.", status=Exit.USAGE) from error
     except ValueError as error:
         raise OperatorError(f"{name} is not JSON: {error}.", status=Exit.USAGE) from error
+    except RecursionError as error:
+        raise OperatorError(f"{name} is nested too deep to be read.", status=Exit.USAGE) from error
 
 
 def change(sample: Any, settings: Sequence[str]) -> Any:
@@ -80,7 +82,7 @@ def payload_of(body: bytes) -> Any:
     """What a body says in JSON, None if it is something else."""
     try:
         return json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

@@ -25,7 +25,7 @@ WHERE = "Where"
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """Where a command answers, and what it looks at. With `json`, standard output gets one JSON value and nothing else."""
+    """Where a command answers, and what it looks at. With `json`, standard output gets JSON, one value a line, and no more."""
 
     connection: Connection
     json: bool

@@ -48,3 +48,12 @@ def test_on_a_terminal_a_person_is_asked(cli: Cli, typed: str, status: int) -> N
     assert "Do it? [y/N]" in shown
     assert ended == status
     assert (cli.store.get(STUCK.key) == before) is (status == 1)
+
+
+@pytest.mark.parametrize("why", ["x", "y" * 301])
+def test_a_reason_of_the_wrong_length_is_said_to_be_that(cli: Cli, why: str) -> None:
+    ran = cli("release", "orders.fulfil#stuck", "--why", why, "--yes")
+    assert ran.status == 2
+    assert ("too little" if why == "x" else "too long") in ran.err
+    assert "3 to 300 characters" in ran.err
+    assert cli.store.get(STUCK.key) == STUCK

@@ -13,7 +13,7 @@ import pytest
 
 from idem.operators.connection import Connection
 from idem.operators.doctor import Grade
-from idem.operators.doctor_functions import function_findings, functions_to_look_at
+from idem.operators.doctor_functions import choose, function_findings
 from idem.operators.stack_resources import FUNCTION, Resource
 
 TIMEOUT_S = 30
@@ -141,6 +141,9 @@ def test_of_a_stacks_functions_those_that_know_the_table_are_looked_at(connectio
         Resource(kind=FUNCTION, logical_id="Orders1A2B3C4D", name="stack-orders"),
         Resource(kind=FUNCTION, logical_id="Helper1A2B3C4D", name="stack-helper"),
     ]
-    assert functions_to_look_at(of_stack, []) == {"Orders": "stack-orders"}
-    assert functions_to_look_at(of_stack, ["mine"]) == {"mine": "mine", "Orders": "stack-orders"}
-    assert functions_to_look_at(of_stack, ["stack-orders"]) == {"stack-orders": "stack-orders"}
+    chosen = choose(of_stack, [])
+    assert chosen.looked_at == {"Orders": "stack-orders"}
+    assert chosen.left_out == ["Helper"]
+    assert choose(of_stack, ["mine"]).looked_at == {"mine": "mine", "Orders": "stack-orders"}
+    assert choose(of_stack, ["stack-orders"]).looked_at == {"stack-orders": "stack-orders"}
+    assert choose(of_stack, ["stack-helper"]).left_out == []

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -40,7 +41,14 @@ def test_a_message_that_cannot_be_read_is_told_and_the_others_are_read() -> None
     assert len(told) == 1
 
 
-@pytest.mark.parametrize("path", sorted(path.relative_to(EVENTS).as_posix() for path in EVENTS.rglob("*.json")))
+EVERY_SAMPLE = sorted(path.relative_to(EVENTS).as_posix() for path in EVENTS.rglob("*.json"))
+
+
+def test_the_samples_of_the_repository_are_there() -> None:
+    assert len(EVERY_SAMPLE) > 5
+
+
+@pytest.mark.parametrize("path", EVERY_SAMPLE)
 def test_every_sample_of_the_repository_can_be_read_and_sent(path: str) -> None:
     sample = samples.load(str(EVENTS / path))
     assert samples.messages(sample)
@@ -73,3 +81,11 @@ def test_a_field_is_set(setting: str, path: tuple[Any, ...], value: Any) -> None
 def test_a_setting_that_leads_nowhere_is_refused(setting: str) -> None:
     with pytest.raises(OperatorError):
         samples.change({"orderId": "1", "lines": []}, [setting])
+
+
+@pytest.mark.parametrize(("text", "said"), [("{", "not JSON"), ("[" * 100_000, "too deep")])
+def test_a_file_that_cannot_be_read_is_said_to_be_so(tmp_path: Path, text: str, said: str) -> None:
+    file = tmp_path / "sample.json"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(OperatorError, match=said):
+        samples.load(str(file))

@@ -126,8 +126,6 @@ def test_a_queue_gets_every_message_of_a_sample(cli: Cli) -> None:
         ((ORDER, "--url", "nonsense"), 2, "https://"),
         ((ORDER, "--url", "http://127.0.0.1:9/", "--secret", SECRET), 2, "Whose webhook"),
         ((PAYMENT, "--url", "http://127.0.0.1:9/", "--secret", SECRET), 3, "does not answer"),
-        ((ORDER, "--queue", "nobody-has-this"), 3, "no queue"),
-        ((PAYMENT, "--url", "http://127.0.0.1:9/", "--secret-id", "nobody-has-this"), 3, "no secret"),
     ],
 )
 def test_what_cannot_be_sent_is_said(cli: Cli, arguments: tuple[str, ...], status: int, said: str) -> None:

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from idem.operators import table_checks
 from idem.operators.doctor import Grade, table_findings
-from idem.operators.doctor_functions import function_findings, functions_to_look_at
+from idem.operators.doctor_functions import choose, function_findings
 from idem.operators.operator_errors import Exit
 from idem.operators.terminal import Terminal, plain_table, printable
 
@@ -27,8 +27,8 @@ def doctor(
     """Find what differs from what the code expects: table, expiry, recovery, mappings, visibility, permissions."""
     connection = terminal.connection
     findings = list(table_findings(connection))
-    names = functions_to_look_at(connection, function or [])
-    for shown, name in names.items():
+    functions = choose(connection, function or [])
+    for shown, name in functions.looked_at.items():
         findings += function_findings(connection, shown, name)
     terminal.emit([one.as_json() for one in findings])
     table = plain_table("", "what", "finding", fold="finding")
@@ -36,7 +36,10 @@ def doctor(
         says = printable(f"{one.says}. {one.remedy}" if one.remedy else one.says)
         table.add_row(Text(one.grade.value, style=STYLES[one.grade]), Text(one.about), Text(says))
     terminal.show(table)
-    if not names:
+    if functions.left_out:
+        names = ", ".join(functions.left_out)
+        terminal.note(f"Not looked at, because their environment does not name the table: {names}. --function does it.")
+    elif not functions.looked_at:
         terminal.note("No function was looked at: pass --stack, or --function with a name.")
     faults = sum(one.grade is Grade.FAULT for one in findings)
     warnings = sum(one.grade is Grade.WARNING for one in findings)

@@ -29,10 +29,9 @@ def release(
     terminal: Terminal, *, keys: Keys, why: Why = None, who: Who = None, yes: Yes = False, force: Force = False
 ) -> None:
     """Give a failed, unsettled or stuck key back: the next delivery runs the work again."""
+    instruction = _instruction(terminal, Decision.RELEASE, who=who, why=why, yes=yes, force=force)
     for key in keys:
-        _decide(
-            terminal, key, _instruction(terminal, Decision.RELEASE, who=who, why=why, yes=yes, force=force), yes=yes
-        )
+        _decide(terminal, key, instruction, yes=yes)
 
 
 def settle(
@@ -62,8 +61,9 @@ def forget(
 ) -> None:
     """End a record's life now, whatever it says: the next delivery runs the work as if it were new. TTL deletes it."""
     decision = Decision.ERASE if erase else Decision.FORGET
+    instruction = _instruction(terminal, decision, who=who, why=why, yes=yes, force=force)
     for key in keys:
-        _decide(terminal, key, _instruction(terminal, decision, who=who, why=why, yes=yes, force=force), yes=yes)
+        _decide(terminal, key, instruction, yes=yes)
 
 
 def restore(
@@ -161,6 +161,7 @@ def _instruction(
         why = sys.stdin.readline().strip()
     if not why:
         raise OperatorError("Say why.", "Pass --why 'ticket, reason': it is kept in the record.", Exit.USAGE)
+    decisions.check_why(why)  # before AWS is asked who decides
     return Instruction(
         decision=decision, who=who or terminal.connection.who(), why=why, result_id=result_id, force=force
     )

@@ -135,7 +135,7 @@ def listing(
     now_ms = now()
     wanted = Wanted(
         operation=operation,
-        state=State.STUCK if stuck else state,
+        state=State.STUCK if stuck else opt.state_named(state) if state else None,
         claimed_before=now_ms // 1000 - int(parse_span(older).total_seconds()) if older else None,
         claimed_after=now_ms // 1000 - int(parse_span(newer).total_seconds()) if newer else None,
     )

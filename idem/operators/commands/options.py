@@ -49,8 +49,20 @@ PagesMax = Annotated[
 Limit = Annotated[int, typer.Option(min=1, max=100_000, help="How many records at most.")]
 OneOperation = Annotated[str | None, typer.Option("--operation", "-o", help="Only this kind of work.")]
 OneState = Annotated[
-    State | None, typer.Option(help="Only records in this state. Stuck: in progress, and the lease has lapsed.")
+    str | None,
+    typer.Option(
+        help=f"Only records in this state: {', '.join(State)}. Stuck: in progress, and the lease has lapsed.",
+        metavar="<state>",
+    ),
 ]
+
+
+def state_named(text: str) -> State:
+    """The state of this name. Raises OperatorError with those there are."""
+    try:
+        return State(text)
+    except ValueError:
+        raise OperatorError(f"There is no state {text!r}.", f"--state takes {', '.join(State)}.", Exit.USAGE) from None
 
 
 def policy_of(consumer: str | None) -> Policy:
