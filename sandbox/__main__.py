@@ -6,6 +6,7 @@ import signal
 import sys
 from dataclasses import asdict, fields
 
+from sandbox.access import Access
 from sandbox.account import AccountError, LocalAccount
 from sandbox.deploy import STACK, DeployError, Outputs, deploy
 from sandbox.isolation import EXPORTS, ROOT, RUNNING
@@ -19,8 +20,8 @@ def main() -> int:
         with LocalAccount() as account:
             outputs = deploy(account)
             RUNNING.write_text(json.dumps({"port": account.port, "outputs": asdict(outputs)}), encoding="utf-8")
-            EXPORTS.write_text(_exports(account, outputs), encoding="utf-8")
-            print(_addresses(outputs), flush=True)
+            EXPORTS.write_text(exports(account, outputs), encoding="utf-8")
+            print(addresses(outputs), flush=True)
             while True:
                 signal.pause()
     except (AccountError, DeployError) as error:
@@ -34,7 +35,8 @@ def main() -> int:
         EXPORTS.unlink(missing_ok=True)
 
 
-def _exports(account: LocalAccount, outputs: Outputs) -> str:
+def exports(account: Access, outputs: Outputs) -> str:
+    """What a shell sources so that `idem` and the AWS command line use the sandbox, and know its parts."""
     environment = account.environment()
     exported = {name: environment[name] for name in EXPORTED} | {
         "IDEM_STACK": STACK,
@@ -49,7 +51,8 @@ def _exports(account: LocalAccount, outputs: Outputs) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _addresses(outputs: Outputs) -> str:
+def addresses(outputs: Outputs) -> str:
+    """What was deployed, and what can be done with it."""
     made = "\n".join(f"  {field.name:24} {getattr(outputs, field.name)}" for field in fields(outputs))
     orders, payments = "events/orders/order_1001.json", "events/payments/checkout_completed.json"
     return (

@@ -13,7 +13,7 @@ from datetime import timedelta
 from typing import Any
 
 from idem.errors import CorruptRecord
-from idem.operators.operator_errors import OperatorError
+from idem.operators.operator_errors import Exit, OperatorError
 from idem.operators.record_text import parse_key, request_for
 from idem.policy import Policy
 from idem.record import Key, StoredResult, Succeeded
@@ -41,9 +41,11 @@ class Proof:
 
 
 def rows_of(client: Any, table: str, attribute: str) -> Iterator[tuple[str, Mapping[str, Any] | None]]:
-    """Each row of a table: its own key as text, and the value of the attribute, None where it has none."""
-    schema = client.describe_table(TableName=table)["Table"]["KeySchema"]
-    own = [one["AttributeName"] for one in schema]
+    """Each row of a table: its own key as text, and the value of the attribute, None where it has none.
+
+    Raises OperatorError if there is no such table.
+    """
+    own = _key_names(client, table)
     names = {f"#{number}": name for number, name in enumerate(dict.fromkeys([attribute, *own]))}
     pages = client.get_paginator("scan").paginate(
         TableName=table,
@@ -86,6 +88,14 @@ def remember(
         answer = store.guard(wanted, UNKNOWN, ())
         if isinstance(answer, Succeeded) and answer.record.claim_token == wanted.token:
             yield key
+
+
+def _key_names(client: Any, table: str) -> list[str]:
+    try:
+        schema = client.describe_table(TableName=table)["Table"]["KeySchema"]
+    except client.exceptions.ResourceNotFoundException:
+        raise OperatorError(f"There is no table {table}.", "Check --from-table and --region.", Exit.AWS) from None
+    return [one["AttributeName"] for one in schema]
 
 
 def _key(value: Mapping[str, Any]) -> Key:

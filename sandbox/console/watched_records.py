@@ -11,7 +11,7 @@ from idem.operators.record_text import as_json, now, parse_key, reading_of
 from idem.operators.scanning import Wanted, find
 from idem.operators.timeline import Moment, between, told
 from idem.record import Key, Record
-from sandbox.console.activity import Activity, Line
+from sandbox.console.activity import Activity, LoggedDelivery
 from sandbox.stack_connection import LEDGER, StackConnection
 
 SHOWN_MAX = 200  # records on the page
@@ -111,7 +111,7 @@ class WatchedRecords:
         return Counter(item["idempotencyKey"]["S"] for item in answer["Items"] if "idempotencyKey" in item)
 
 
-def _logged(key: Key, line: Line) -> Moment | None:
+def _logged(key: Key, line: LoggedDelivery) -> Moment | None:
     """A delivery from the logs that the record itself does not tell of."""
     kind = KINDS.get(line.outcome)
     if line.key != str(key) or kind is None:

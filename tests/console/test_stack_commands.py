@@ -21,9 +21,9 @@ def test_doctor_finds_no_fault_in_the_stack(idem: Cli) -> None:
     ran = idem("doctor", "--stack", STACK)
     assert ran.status == 0, ran.out
     for looked_at in (
-        "OrdersFunction: mapping",
-        "OrdersFunction: queue",
-        "PaymentsFunction: function",
+        "OrdersWorkerFunction: mapping",
+        "OrdersWorkerFunction: queue",
+        "PaymentsWorkerFunction: function",
         "ReportBatchItemFailures",
     ):
         assert looked_at in ran.out
@@ -42,7 +42,7 @@ def test_doctor_finds_a_mapping_without_partial_answers_and_a_short_visibility(i
     finally:
         functions.update_event_source_mapping(UUID=mapping["UUID"], FunctionResponseTypes=["ReportBatchItemFailures"])
         sqs.set_queue_attributes(QueueUrl=url, Attributes=visibility)
-    assert [one["about"] for one in faults] == ["OrdersFunction: mapping", "OrdersFunction: queue"]
+    assert [one["about"] for one in faults] == ["OrdersWorkerFunction: mapping", "OrdersWorkerFunction: queue"]
 
 
 def test_the_stacks_table_of_records_is_found_and_keeps_what_smoke_promises(idem: Cli) -> None:

@@ -145,3 +145,10 @@ def test_an_attribute_that_no_row_has_is_said(moto_cli: Cli, connection: Connect
     assert ran.status == 1
     assert "None of the 1 rows" in ran.err
     assert "doneFor" in ran.err
+
+
+def test_a_ledger_that_is_not_there_is_the_one_that_is_named(moto_cli: Cli) -> None:
+    ran = moto_cli(*GIVEN, "--yes")
+    assert ran.status == 3
+    assert f"no table {LEDGER}" in ran.err
+    assert "--from-table" in ran.err
