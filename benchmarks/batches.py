@@ -9,12 +9,12 @@ import boto3
 
 from benchmarks.contender import Contender
 from benchmarks.events import PRODUCT
+from benchmarks.message_cases import batch
 from benchmarks.network import Network
 from benchmarks.report import Report
-from benchmarks.scenes import batch
-from benchmarks.table import Table
+from benchmarks.table_stub import Table
 from benchmarks.timing import Body, Prepare, Samples, Spread, compare, ratio
-from benchmarks.with_boto3 import Recorded
+from benchmarks.with_boto3 import RememberingClient
 from benchmarks.with_idem import Ours
 from benchmarks.with_powertools import Powertools
 from idem.dynamo.statements import Together
@@ -84,7 +84,7 @@ def _ten(report: Report) -> None:
 def _floor(duplicates: float, delay: int) -> Prepare:
     """The requests of a batch of ten on a bare client, prepared beforehand: less than this no client of botocore can take."""
     network = Network()
-    client = Recorded(network.attach(boto3.client("dynamodb", config=PRODUCT)))
+    client = RememberingClient(network.attach(boto3.client("dynamodb", config=PRODUCT)))
     ours = Ours(network, client=client)
 
     def prepare() -> Body:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from benchmarks.contender import Contender
+from benchmarks.message_cases import batch, calls, singles
 from benchmarks.network import Network
 from benchmarks.report import Report
-from benchmarks.scenes import batch, calls, singles
 from benchmarks.timing import Prepare, Spread, compare, ratio
 from benchmarks.traffic_counts import count
 from benchmarks.with_boto3 import Bare

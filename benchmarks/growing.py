@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks.events import TABLE, orders
 from benchmarks.network import Network
 from benchmarks.report import Report
-from benchmarks.table import Table
+from benchmarks.table_stub import Table
 from benchmarks.timing import Body, Prepare, compare, ratio
 from benchmarks.with_idem import Ours
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from benchmarks.contender import Contender
 from benchmarks.events import PRODUCT
+from benchmarks.message_cases import CASES, calls, singles
 from benchmarks.network import Network
 from benchmarks.report import Report
-from benchmarks.scenes import CASES, calls, singles
 from benchmarks.timing import Prepare, compare, ratio
 from benchmarks.with_boto3 import Bare
 from benchmarks.with_idem import Ours

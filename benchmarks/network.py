@@ -15,7 +15,7 @@ from typing import Any
 from botocore.awsrequest import AWSResponse
 from botocore.compat import HTTPHeaders
 
-from benchmarks.table import Table
+from benchmarks.table_stub import Table
 
 HEADERS = {
     "Server": "Server",

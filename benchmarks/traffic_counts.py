@@ -8,9 +8,9 @@ from typing import Any
 
 from benchmarks.contender import Contender
 from benchmarks.events import Killed, orders, total
+from benchmarks.message_cases import fail, kill
 from benchmarks.report import Report
-from benchmarks.scenes import fail, kill
-from benchmarks.table import Table
+from benchmarks.table_stub import Table
 
 MESSAGES = 10
 

@@ -38,7 +38,7 @@ ORIGIN = {
 TOKEN = "0123456789abcdef0123456789abcdef"  # noqa: S105 - a claim's token, fixed because nothing is contended here
 
 
-class Recorded:
+class RememberingClient:
     """A client that remembers what it was asked, so that the same requests can be sent again with nothing around them."""
 
     def __init__(self, client: Any) -> None:

@@ -106,7 +106,7 @@ class LocalAccount(Access):
         if self._folder is None or not self._folder.exists():
             self._folder = Path(tempfile.mkdtemp(prefix="idem-account-", dir=_roomy_memory()))
         self.port = _free_port()
-        script = str(Path(__file__).with_name("engine.py"))
+        script = str(Path(__file__).with_name("ministack.py"))
         self._process = ProcessGroup(
             [str(self._engine), "-P", script],
             cwd=self._folder,

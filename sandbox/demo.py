@@ -18,7 +18,7 @@ from rich.table import Table
 from sandbox.account import AccountError, LocalAccount
 from sandbox.deploy import DeployError, deploy
 from sandbox.observed import NotSeenError, Observed, wait_for
-from sandbox.senders import Producer, Stripe
+from sandbox.outside_world import Producer, Stripe
 from sandbox.stories import QUEUE_STORIES, SETTLE_SECONDS, WEBHOOK_STORIES, Story, World
 
 WIDTH_MIN = 100  # the table's own width; a pipe has none

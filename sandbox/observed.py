@@ -40,11 +40,6 @@ class Observed:
         pages = self._dynamodb.get_paginator("scan").paginate(TableName=self._outputs.ledger_table_name)
         return Counter(item[PARTITION_KEY]["S"] for page in pages for item in page["Items"])
 
-    def effects_by_key(self) -> Counter[str]:
-        """How many rows the ledger has for each idempotency key."""
-        pages = self._dynamodb.get_paginator("scan").paginate(TableName=self._outputs.ledger_table_name)
-        return Counter(item["idempotencyKey"]["S"] for page in pages for item in page["Items"])
-
     def arrivals(self) -> dict[str, int]:
         """How often each message of the queue was delivered, by message id: its highest receive count in the logs."""
         counts: dict[str, int] = {}

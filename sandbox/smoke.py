@@ -12,9 +12,9 @@ import time
 from botocore.exceptions import BotoCoreError, ClientError
 from rich.console import Console
 
-from idem.operators.connection import Connection
 from idem.operators.operator_errors import OperatorError
-from sandbox.stack_checks import StackSmoke
+from sandbox.stack_checks import StackChecks
+from sandbox.stack_connection import StackConnection
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -25,7 +25,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--region")
     given = parser.parse_args(arguments)
     console = Console(highlight=False, soft_wrap=True)
-    connection = Connection(stack=given.stack, profile=given.profile, region=given.region)
+    connection = StackConnection(stack=given.stack, profile=given.profile, region=given.region)
     try:
         return run(console, connection)
     except (BotoCoreError, ClientError, OperatorError) as error:
@@ -33,19 +33,19 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
 
 
-def run(console: Console, connection: Connection) -> int:
-    """Print each finding as it is made, and the verdict."""
+def run(console: Console, connection: StackConnection) -> int:
+    """Print what each check says as it is made, and the verdict."""
     began, wrong = time.monotonic(), 0
     console.print(f"Checking {connection.stack} ({connection.address}) ...", markup=False)
-    for finding in StackSmoke(connection).check():
-        wrong += bool(finding.wrong)
-        mark, style = ("WRONG", "bold red") if finding.wrong else ("right", "green")
-        console.print(f"  {mark}  {finding.says}", style=style, markup=False)
-        if finding.wrong:
-            console.print(f"         {finding.wrong}", markup=False)
+    for checked in StackChecks(connection).check():
+        wrong += bool(checked.wrong)
+        mark, style = ("WRONG", "bold red") if checked.wrong else ("right", "green")
+        console.print(f"  {mark}  {checked.says}", style=style, markup=False)
+        if checked.wrong:
+            console.print(f"         {checked.wrong}", markup=False)
     took = f"{time.monotonic() - began:.0f} s"
     if wrong:
-        console.print(f"NOT AS IT MUST BE: {wrong} findings, in {took}.", style="bold red")
+        console.print(f"NOT AS IT MUST BE: {wrong} checks, in {took}.", style="bold red")
         return 1
     console.print(f"Redeliveries do nothing, and nothing is lost. ({took})", style="bold green")
     return 0

@@ -23,7 +23,7 @@ from sandbox.access import Access
 from sandbox.account import LocalAccount
 from sandbox.deploy import Outputs, deploy
 from sandbox.observed import NotSeenError, Observed, wait_for
-from sandbox.senders import order, sample
+from sandbox.outside_world import order, sample
 
 DUPLICATES = 0.3
 TROUBLES = (

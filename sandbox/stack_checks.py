@@ -20,17 +20,24 @@ from idem.clock import new_token
 from idem.dynamo.schema import PARTITION_KEY, SORT_KEY, TTL_ATTRIBUTE, primary_key
 from idem.keys import make_key
 from idem.operators import delivering
-from idem.operators.connection import Connection
 from idem.operators.delivering import Sent
 from idem.operators.samples import Message
 from idem.operators.table_checks import Checked
 from idem.record import Key, Status
 from idem.testing import sqs_event
+from sandbox.stack_connection import (
+    CREDITS_QUEUE,
+    LEDGER,
+    ORDERS_FUNCTION,
+    ORDERS_QUEUE,
+    PAYMENTS_URL,
+    TABLE,
+    StackConnection,
+)
 
 SETTLE_SECONDS = 60.0  # a queue's poller, a batch window and a cold start take a few; a held message comes back later
 POLL_SECONDS = 0.3
 AT_ONCE = 5
-ORDERS_QUEUE, CREDITS_QUEUE = "OrdersQueueUrl", "CreditsQueueUrl"
 LATE_SECONDS = 3600  # how long a record stays if its queue may still hold a copy of its message
 
 
@@ -70,17 +77,17 @@ def payment(run: str, number: int) -> Marked:
 
 
 @dataclass(slots=True)
-class StackSmoke:
+class StackChecks:
     """The checks of one run. `made` is what has to be removed."""
 
-    connection: Connection
+    connection: StackConnection
     settle_seconds: float = SETTLE_SECONDS
     run: str = field(default_factory=lambda: new_token()[:8])
     made: list[Marked] = field(default_factory=list)
 
     def check(self) -> Generator[Checked, None, None]:
         """Every check, also after one failed; then nothing of it is left. Raises OperatorError without the outputs."""
-        for name in ("IdempotencyTableName", "LedgerTableName", ORDERS_QUEUE, "OrdersFunctionName", "PaymentsUrl"):
+        for name in (TABLE, LEDGER, ORDERS_QUEUE, ORDERS_FUNCTION, PAYMENTS_URL):
             self.connection.output(name)
         first = (
             "is answered with 200 and credited once" if self._enqueues else "gets the first answer, marked as a replay"
@@ -103,14 +110,14 @@ class StackSmoke:
 
     def _repeated_order(self) -> str:
         made = self._new(order(self.run, 1))
-        send = delivering.target_of(self.connection, "orders", provider=None)
+        send = self.connection.orders()
         delivering.repeat(send, [made.message], times=3, concurrently=True)
         return self._settled(made)
 
     def _redelivered_event(self) -> str:
         made = order(self.run, 1)
         event = json.dumps(sqs_event(made.body)).encode()
-        client, name = self.connection.client("lambda"), self.connection.output("OrdersFunctionName")
+        client, name = self.connection.client("lambda"), self.connection.output(ORDERS_FUNCTION)
         for _ in range(2):
             answer = client.invoke(FunctionName=name, Payload=event)
             said = answer["Payload"].read().decode("utf-8", "replace")
@@ -156,7 +163,7 @@ class StackSmoke:
         return made
 
     def _post(self, *, tamper: bool = False) -> delivering.Target:
-        return delivering.target_of(self.connection, "payments", provider="stripe", tamper=tamper)
+        return self.connection.payments(tamper=tamper)
 
     # --- what is there ---
 
@@ -171,7 +178,7 @@ class StackSmoke:
 
     def _rows(self, made: Marked) -> list[dict[str, Any]]:
         answer = self.connection.dynamodb.query(
-            TableName=self.connection.output("LedgerTableName"),
+            TableName=self.connection.output(LEDGER),
             KeyConditionExpression="#pk = :subject",
             ExpressionAttributeNames={"#pk": PARTITION_KEY},
             ExpressionAttributeValues={":subject": {"S": made.subject}},
@@ -214,7 +221,7 @@ class StackSmoke:
         for made in self.made:
             for row in self._rows(made):
                 key = {name: row[name] for name in (PARTITION_KEY, SORT_KEY)}
-                dynamodb.delete_item(TableName=self.connection.output("LedgerTableName"), Key=key)
+                dynamodb.delete_item(TableName=self.connection.output(LEDGER), Key=key)
             where = {"TableName": self.connection.table, "Key": primary_key(made.key, sort_value)}
             if late and self.connection.store().get(made.key):
                 dynamodb.update_item(

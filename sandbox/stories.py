@@ -11,7 +11,7 @@ from http import HTTPStatus
 from idem import Key, Record, Status
 from sandbox.account import Response
 from sandbox.observed import Observed, order_key, payment_key, wait_for
-from sandbox.senders import Producer, Stripe, order, payment, sample
+from sandbox.outside_world import Producer, Stripe, order, payment, sample
 
 AT_ONCE = 8
 SETTLE_SECONDS = 60.0  # the longest story waits for a visibility timeout of 18 s and the queue's poller behind it

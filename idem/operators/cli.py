@@ -18,23 +18,24 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import NoReturn
+from importlib import metadata
+from typing import Annotated, NoReturn
 
 import typer
 
 from idem.operators.commands import checking, deciding, looking, sending
 from idem.operators.operator_errors import Exit
-from idem.operators.terminal import connected
+from idem.operators.terminal import connected, offline
 
 EPILOG = (
     "Exit status: 0 done, 1 the answer is no, 2 written wrongly, 3 AWS cannot be reached or does not let you, 4 the record"
     " changed after it was shown, 130 interrupted. IDEM_TABLE and IDEM_STACK save typing."
 )
 TRACE_VARIABLE = "IDEM_TRACE"
+DISTRIBUTION = "idem-lambda"
 
 app = typer.Typer(
     name="idem",
-    help="Look at the records of an idempotency table, decide about them, and prove that the mechanism works.",
     epilog=EPILOG,
     no_args_is_help=True,
     add_completion=False,
@@ -44,21 +45,42 @@ app = typer.Typer(
 
 LOOK, DECIDE, PROVE = "Look", "Decide", "Prove"
 COMMANDS = (
-    ("show", looking.show, LOOK),
-    ("list", looking.listing, LOOK),
-    ("stats", looking.stats, LOOK),
-    ("watch", looking.watch, LOOK),
-    ("key", looking.derive_key, LOOK),
-    ("release", deciding.release, DECIDE),
-    ("settle", deciding.settle, DECIDE),
-    ("forget", deciding.forget, DECIDE),
-    ("doctor", checking.doctor, PROVE),
-    ("smoke", checking.smoke, PROVE),
-    ("send", sending.send, PROVE),
-    ("race", sending.race, PROVE),
+    ("show", connected(looking.show), LOOK),
+    ("list", connected(looking.listing), LOOK),
+    ("stats", connected(looking.stats), LOOK),
+    ("watch", connected(looking.watch), LOOK),
+    ("key", offline(looking.derive_key), LOOK),
+    ("release", connected(deciding.release), DECIDE),
+    ("settle", connected(deciding.settle), DECIDE),
+    ("forget", connected(deciding.forget), DECIDE),
+    ("restore", connected(deciding.restore), DECIDE),
+    ("doctor", connected(checking.doctor), PROVE),
+    ("smoke", connected(checking.smoke), PROVE),
+    ("send", connected(sending.send), PROVE),
+    ("race", connected(sending.race), PROVE),
 )
 for name, command, panel in COMMANDS:
-    app.command(name=name, rich_help_panel=panel)(connected(command))
+    app.command(name=name, rich_help_panel=panel)(command)
+
+
+def _print_version(asked: bool) -> None:  # noqa: FBT001 - typer calls it
+    if not asked:
+        return
+    try:
+        print(f"idem {metadata.version(DISTRIBUTION)}")
+    except metadata.PackageNotFoundError:
+        print("idem, run from a checkout that is not installed")
+    raise typer.Exit
+
+
+@app.callback()
+def options(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", "-V", callback=_print_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Look at the records of an idempotency table, decide about them, and prove that the mechanism works."""
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

@@ -1,4 +1,4 @@
-"""Where a command looks: the AWS credentials and region in force, a table by its name or by a stack's outputs."""
+"""Where a command looks: the AWS credentials and region in force, and a table, by its name or found in a stack."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from idem.dynamo.store import DynamoStore
 from idem.operators.operator_errors import Exit, OperatorError
+from idem.operators.stack_resources import Resource, records_table, resources_of
 
-TABLE_OUTPUT = "IdempotencyTableName"
 AWS = Config(
     connect_timeout=5,
     read_timeout=30,  # a page of a scan takes a while, and on a local engine a function's start
@@ -28,7 +28,7 @@ AWS = Config(
 
 @dataclass(frozen=True)
 class Connection:
-    """The account, and what in it is meant. Clients and outputs are made when they are first asked for."""
+    """The account, and what in it is meant. Clients are made, and AWS is asked, when that is first needed."""
 
     table_name: str | None = None
     stack: str | None = None
@@ -51,32 +51,20 @@ class Connection:
         return self.client("dynamodb")
 
     @cached_property
-    def outputs(self) -> dict[str, str]:
-        """The stack's outputs by name; none without a stack."""
-        if self.stack is None:
-            return {}
-        stacks = self.client("cloudformation").describe_stacks(StackName=self.stack)["Stacks"]
-        return {one["OutputKey"]: one["OutputValue"] for one in stacks[0].get("Outputs", ())}
+    def resources(self) -> list[Resource]:
+        """What the stack is made of; nothing without a stack."""
+        return resources_of(self.client("cloudformation"), self.stack) if self.stack else []
 
     @cached_property
     def table(self) -> str:
-        """The table's name, as given or from the stack. Raises OperatorError."""
+        """The table's name, as given or found among the stack's tables. Raises OperatorError."""
         if self.table_name:
             return self.table_name
-        if self.stack is None:
+        if not self.stack:
             raise OperatorError(
-                "Which table?", "Pass --table, or --stack to take it from a stack's outputs.", Exit.USAGE
+                "Which table?", "Pass --table, or --stack to find it among a stack's tables.", Exit.USAGE
             )
-        return self.output(TABLE_OUTPUT)
-
-    def output(self, name: str) -> str:
-        """One output of the stack. Raises OperatorError that names those there are."""
-        if self.stack is None:
-            raise OperatorError("Which stack?", "Pass --stack, or set IDEM_STACK.", Exit.USAGE)
-        if name not in self.outputs:
-            there = ", ".join(sorted(self.outputs)) or "none"
-            raise OperatorError(f"The stack {self.stack} has no output {name}.", f"It has: {there}.", Exit.USAGE)
-        return self.outputs[name]
+        return records_table(self.dynamodb, self.stack, self.resources, self.sort_value)
 
     def store(self, client: Any = None) -> DynamoStore:
         """The store on this table."""

@@ -28,6 +28,7 @@ from idem.policy import SKEW_MARGIN
 from idem.record import Failure, Record, StoredResult
 from idem.store import failed, succeeded
 
+WHY_CHARS_MIN = 3  # "x" says nothing to whoever reads the record later
 WHY_CHARS_MAX = 300  # enough for a sentence and a ticket; a refused claim is billed by the item's size
 RESULT_ID_CHARS_MAX = 300
 SEND_FOR_MS = 10_000  # how long a write that meets conflicts or throttles is repeated
@@ -42,7 +43,10 @@ class Decision(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Instruction:
-    """What is to be done, by whom and why. result_id: of a settled record. force: also while its attempt may be running."""
+    """What is to be done, by whom and why. result_id: of a settled record. force: also while its attempt may be running.
+
+    Raises OperatorError for a reason that says nothing, and for a settled record without a result id.
+    """
 
     decision: Decision
     who: str
@@ -50,64 +54,80 @@ class Instruction:
     result_id: str | None = None
     force: bool = False
 
+    def __post_init__(self) -> None:
+        check_why(self.why)
+        if self.decision is Decision.SETTLE and not 0 < len(self.result_id or "") <= RESULT_ID_CHARS_MAX:
+            raise OperatorError("A settled record needs the id of its result.", "Pass --result-id.", Exit.USAGE)
 
-def check(found: Record, order: Instruction, now_ms: int) -> None:
+
+def check_why(why: str) -> None:
+    """Raises OperatorError unless a reason says something and is short enough to be kept."""
+    length = len(why.strip())
+    if WHY_CHARS_MIN <= length <= WHY_CHARS_MAX:
+        return
+    fault = "says too little" if length < WHY_CHARS_MIN else "is too long"
+    raise OperatorError(
+        f"The reason {fault}: nothing was changed.",
+        f"--why takes {WHY_CHARS_MIN} to {WHY_CHARS_MAX} characters, such as 'ticket 7, the carrier was down'.",
+        Exit.USAGE,
+    )
+
+
+def check(found: Record, instruction: Instruction, now_ms: int) -> None:
     """Raises OperatorError where the decision does not fit what was found."""
-    if len(order.why.strip()) < 3 or len(order.why) > WHY_CHARS_MAX:
-        raise OperatorError("Say why.", f"--why takes 3 to {WHY_CHARS_MAX} characters: a ticket, a reason.", Exit.USAGE)
-    if order.decision is Decision.SETTLE and not 0 < len(order.result_id or "") <= RESULT_ID_CHARS_MAX:
-        raise OperatorError("A settled record needs the id of its result.", "Pass --result-id.", Exit.USAGE)
     state = state_of(found, now_ms)
-    if state is State.RUNNING and not order.force:
+    if state is State.RUNNING and not instruction.force:
         raise OperatorError(
             f"{found.key} is being worked on until {iso((found.lease_until or 0) / 1000)}: nothing was changed.",
             "Wait for the lease's end; or, if you know that its process is dead, add --force.",
         )
-    if state is State.EXPIRED and order.decision is not Decision.ERASE:
+    if state is State.EXPIRED and instruction.decision is not Decision.ERASE:
         raise OperatorError(f"{found.key} has expired: the next delivery runs it anyway.", "Nothing was changed.")
-    if state is State.SUCCEEDED and order.decision is Decision.RELEASE:
+    if state is State.SUCCEEDED and instruction.decision is Decision.RELEASE:
         raise OperatorError(
             f"{found.key} succeeded: releasing it would run its work a second time.",
             "Nothing was changed. If that is what you want, `idem forget` it.",
         )
-    if state is State.SUCCEEDED and order.decision is Decision.SETTLE:
+    if state is State.SUCCEEDED and instruction.decision is Decision.SETTLE:
         raise OperatorError(f"{found.key} has succeeded already.", "Nothing was changed.")
 
 
-def decided(found: Record, order: Instruction, now_ms: int) -> Record:
+def decided(found: Record, instruction: Instruction, now_ms: int) -> Record:
     """The record as the decision leaves it."""
     said = {
-        "decision": order.decision.value,
-        "decidedBy": order.who,
+        "decision": instruction.decision.value,
+        "decidedBy": instruction.who,
         "decidedAt": iso(now_ms // 1000) or "",
-        "decidedWhy": order.why.strip(),
+        "decidedWhy": instruction.why.strip(),
     }
     base = replace(found, claim_token=new_token(), origin={**found.origin, **said})
-    match order.decision:
+    match instruction.decision:
         case Decision.RELEASE:
-            failure = Failure(type="Released", message=f"by {order.who}: {order.why.strip()}", reclaimable=True)
+            failure = Failure(
+                type="Released", message=f"by {instruction.who}: {instruction.why.strip()}", reclaimable=True
+            )
             return failed(replace(base, starts=0, result=None), failure, _end(found, now_ms), now_ms)
         case Decision.SETTLE:
-            result = StoredResult("id", order.result_id or "")
+            result = StoredResult("id", instruction.result_id or "")
             return succeeded(replace(base, failure=None), result, _end(found, now_ms), now_ms)
         case Decision.FORGET | Decision.ERASE:
             return replace(base, expires_at=now_ms // 1000 - int(SKEW_MARGIN.total_seconds()))
 
 
-def change(connection: Connection, shown: Record, order: Instruction, clock: Clock | None = None) -> Record:
+def change(connection: Connection, shown: Record, instruction: Instruction, clock: Clock | None = None) -> Record:
     """Write the decision over exactly `shown`. Raises OperatorError, with status CHANGED when it is no longer what is there."""
     clock = clock or SystemClock()
     now_ms = clock.now_ms()
-    check(shown, order, now_ms)
-    after = decided(shown, order, now_ms)
+    check(shown, instruction, now_ms)
+    after = decided(shown, instruction, now_ms)
     client, sender = connection.dynamodb, Sender(connection.dynamodb, clock)
     request: dict[str, Any] = Actions(connection.table, connection.sort_value).put(after, over=shown)
     call = client.put_item
-    if order.decision is Decision.ERASE:
+    if instruction.decision is Decision.ERASE:
         key = {name: request["Item"][name] for name in ("pk", "sk") if name in request["Item"]}
         request = {name: value for name, value in request.items() if name != "Item"} | {"Key": key}
         call = client.delete_item
-    refused = sender.send(order.decision.value, call, request, now_ms + SEND_FOR_MS)
+    refused = sender.send(instruction.decision.value, call, request, now_ms + SEND_FOR_MS)
     if refused is None:
         return after
     there = from_item(refused.item, shown.key) if refused.item else None

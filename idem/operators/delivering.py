@@ -14,11 +14,12 @@ from idem.clock import new_token
 from idem.operators.connection import Connection
 from idem.operators.operator_errors import Exit, OperatorError
 from idem.operators.record_text import now
-from idem.operators.samples import Message, as_request
-from idem.operators.webhook_samples import scheme_of, signed
+from idem.operators.samples import Message, as_request, payload_of
+from idem.operators.webhook_samples import provider_of, signed
+from idem.sources.http import REPLAYED_HEADER
+from idem.webhooks.schemes import by_name
 
 POST_SECONDS = 60.0  # longer than any provider waits, so that the function's own time-out is seen and not this one
-REPLAYED_HEADER = "idempotent-replayed"
 BODY_CHARS_MAX = 2000  # of an answer that is shown
 
 
@@ -38,9 +39,11 @@ class Sent:
 Target = Callable[[Message], Sent]
 
 
-def queue(connection: Connection, url: str) -> Target:
-    """A queue by its URL."""
+def queue(connection: Connection, name_or_url: str) -> Target:
+    """A queue by its URL or its name."""
     client = connection.client("sqs")
+    is_url = "://" in name_or_url
+    url = name_or_url if is_url else str(client.get_queue_url(QueueName=name_or_url)["QueueUrl"])
     fifo = url.endswith(".fifo")
 
     def send(message: Message) -> Sent:
@@ -65,8 +68,8 @@ def webhook(
     def post(message: Message) -> Sent:
         request = as_request(message.body, {"content-type": "application/json", **message.headers})
         if secrets:
-            scheme = scheme_of(provider or _guess(message), message.headers, url)
-            request = signed(scheme, request, secrets, now())
+            name = provider_of(provider, message.headers, payload_of(message.body))
+            request = signed(by_name(name, url), request, secrets, now())
         body = request.body + b" " if tamper else request.body
         return _post(url, body, request.headers, local)
 
@@ -82,27 +85,10 @@ def repeat(target: Target, messages: Sequence[Message], *, times: int, concurren
         return list(pool.map(target, everything))
 
 
-def target_of(connection: Connection, name: str, *, provider: str | None, tamper: bool = False) -> Target:
-    """A consumer of the stack by its name: its outputs say whether it has a queue or an address, and where its secret is."""
-    title = name[:1].upper() + name[1:]
-    if f"{title}QueueUrl" in connection.outputs:
-        return queue(connection, connection.outputs[f"{title}QueueUrl"])
-    url = connection.outputs.get(f"{title}Url")
-    if url is None:
-        connection.output(f"{title}QueueUrl")  # raises with the outputs that there are
-    secrets = secrets_of(connection, connection.output(f"{title}SecretArn"))
-    return webhook(connection, url or "", provider=provider, secrets=secrets, tamper=tamper)
-
-
 def secrets_of(connection: Connection, secret_id: str) -> list[str]:
     """The signing secrets that Secrets Manager holds, as the handlers read them."""
     value = connection.client("secretsmanager").get_secret_value(SecretId=secret_id)
     return str(value.get("SecretString", "")).split()
-
-
-def _guess(message: Message) -> str | None:
-    """Samples without headers are Stripe's if they look like it."""
-    return "stripe" if b'"object": "event"' in message.body or b'"object":"event"' in message.body else None
 
 
 def _post(url: str, body: bytes, headers: Mapping[str, str], local: str | None) -> Sent:

@@ -72,7 +72,7 @@ def table_findings(connection: Connection) -> Iterator[Finding]:
         yield warning(
             "deletion protection",
             "off: a lost table means that every redelivery still on its way runs again",
-            "Switch it on where the data counts (the prod stage does).",
+            "Switch it on where the data counts.",
         )
     if replicas := table.get("Replicas"):
         yield _replicas(table, [str(one.get("RegionName")) for one in replicas])
@@ -159,7 +159,7 @@ def _contents(connection: Connection) -> Iterator[Finding]:
     if page.unreadable:
         first = page.unreadable[0]
         yield fault(
-            about, f"{len(page.unreadable)} of {page.read} items cannot be read: {first}", "See what wrote them."
+            about, f"{len(page.unreadable)} of {page.items_read} items cannot be read: {first}", "See what wrote them."
         )
     if far:
         yield fault(
@@ -168,4 +168,4 @@ def _contents(connection: Connection) -> Iterator[Finding]:
             "TTL never deletes them: see what wrote them.",
         )
     if not page.unreadable and not far:
-        yield ok(about, f"the first {page.read} items can all be read")
+        yield ok(about, f"the first {page.items_read} items can all be read")

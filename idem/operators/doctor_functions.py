@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from botocore.exceptions import ClientError
 
 from idem.operators.connection import Connection
 from idem.operators.doctor import Finding, Grade, fault, ok, unknown, warning
+from idem.operators.stack_resources import functions_of
 
-FUNCTION_OUTPUT = "FunctionName"  # the end of the name of a stack's output
 TIMEOUTS_PER_VISIBILITY = 6  # AWS's rule for a queue that Lambda reads
 RECEIVES_MIN = 5  # AWS's advice: throttling and waiting for a lease burn receives too
 PARTIAL = "ReportBatchItemFailures"
@@ -37,14 +38,26 @@ QUEUE_ACTIONS = (
 )
 
 
-def function_names(connection: Connection, given: list[str]) -> dict[str, str]:
-    """The functions to look at, by the name they are shown under: those given, and those that the stack's outputs name."""
-    of_stack = {
-        name.removesuffix(FUNCTION_OUTPUT).lower(): value
-        for name, value in sorted(connection.outputs.items())
-        if name.endswith(FUNCTION_OUTPUT)
-    }
-    return {name: name for name in given} | of_stack
+@dataclass(frozen=True, slots=True)
+class Functions:
+    """Which functions are looked at, by the name they are shown under, and which of the stack's are not."""
+
+    looked_at: Mapping[str, str]
+    left_out: Sequence[str]
+
+
+def choose(connection: Connection, given: Sequence[str]) -> Functions:
+    """Those that were given, and those of the stack that know the table's name."""
+    others = {shown: name for shown, name in functions_of(connection.resources).items() if name not in given}
+    knowing = {shown: name for shown, name in others.items() if _knows_table(connection, name)}
+    left_out = [shown for shown in others if shown not in knowing]
+    return Functions({name: name for name in given} | knowing, left_out)
+
+
+def _knows_table(connection: Connection, name: str) -> bool:
+    """Whether a function's environment names the table. Others of a stack, such as the CDK's own, have no use for it."""
+    settings = connection.client("lambda").get_function_configuration(FunctionName=name)
+    return connection.table in settings.get("Environment", {}).get("Variables", {}).values()
 
 
 def function_findings(connection: Connection, shown: str, name: str) -> Iterator[Finding]:
@@ -52,7 +65,8 @@ def function_findings(connection: Connection, shown: str, name: str) -> Iterator
     client = connection.client("lambda")
     try:
         settings = client.get_function_configuration(FunctionName=name)
-        mappings = client.list_event_source_mappings(FunctionName=name)["EventSourceMappings"]
+        pages = client.get_paginator("list_event_source_mappings").paginate(FunctionName=name)
+        mappings = [mapping for page in pages for mapping in page["EventSourceMappings"]]
     except ClientError as error:
         yield unknown(f"{shown}: function", error)
         return
@@ -146,5 +160,7 @@ def _allowed(about: str, resource: str, denied: list[str]) -> Finding:
     if not denied:
         return ok(about, f"its role may do all that is needed on {resource}")
     return fault(
-        about, f"its role may not {', '.join(denied)} on {resource}", "Allow them: grant_claims() of the stack."
+        about,
+        f"its role may not {', '.join(denied)} on {resource}",
+        "Allow them: grant_claims() of the construct does.",
     )

@@ -30,7 +30,7 @@ class Exchange:
         }
 
 
-class Recorded:
+class ExchangeKeeper:
     """A DynamoDB client in front of another one. `exchanges` is the list of what was sent, in order."""
 
     def __init__(self, client: Any) -> None:
@@ -39,10 +39,10 @@ class Recorded:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._client, name)
-        return self._recording(name, found) if callable(found) and name in OPERATIONS else found
+        return self._keeping(name, found) if callable(found) and name in OPERATIONS else found
 
-    def _recording(self, name: str, call: Callable[..., Any]) -> Callable[..., Any]:
-        def recorded(**request: Any) -> Any:
+    def _keeping(self, name: str, call: Callable[..., Any]) -> Callable[..., Any]:
+        def call_and_keep(**request: Any) -> Any:
             started = time.time() * 1000
             try:
                 response = call(**request)
@@ -55,7 +55,7 @@ class Recorded:
             self._keep(name, request, _plain(response), None, started)
             return response
 
-        return recorded
+        return call_and_keep
 
     def _keep(
         self, name: str, request: Mapping[str, Any], response: Mapping[str, Any], error: str | None, started: float

@@ -9,7 +9,6 @@ from typing import Any
 
 from idem.errors import CorruptRecord, IdemError, StoreUnavailable
 
-TABLE_NAME = re.compile(r"arn:\S+?:table/([\w.-]+)")
 DENIED = re.compile(r"not authorized to perform:? (\S+)(?: on resource:? (\S+))?")
 
 
@@ -72,10 +71,14 @@ def _refused(error: Any, table: str) -> OperatorError:
         return _denied(action, message)
     if code == "ResourceNotFoundException" and "Function" in message:
         return _aws(f"{message.rstrip('.')}.", "Check --stack or --function, and the region.")
+    if code == "ResourceNotFoundException" and action == "GetSecretValue":
+        return _aws("There is no secret of this name.", "Check --secret-id, --region and --profile.")
+    if "NonExistentQueue" in code or "QueueDoesNotExist" in code:
+        return _aws("There is no queue of this name.", "Check --queue, --region and --profile.")
     if code == "ResourceNotFoundException":
         return _aws(
             f"There is no table {table or 'of this name'}.",
-            "Check --table, --region, --profile and --endpoint-url; --stack takes the table's name from a stack's outputs.",
+            "Check --table, --region, --profile and --endpoint-url; --stack finds the table among a stack's tables.",
         )
     if code == "ValidationError" and "does not exist" in message:
         return _aws(f"{message}.", "Check --stack, --region, --profile and --endpoint-url.")
@@ -125,7 +128,7 @@ BOTOCORE: dict[str, Callable[[Any], OperatorError]] = {
     "LoginRefreshRequired": lambda _: _aws("Your AWS session has expired.", "Log in again: `aws login`."),
     "ConnectionError": lambda error: _aws(
         f"Nothing answers there: {_capital(error)}.",
-        "Check --endpoint-url and --region, and the network; for the sandbox, whether `make sandbox` still runs.",
+        "Check --endpoint-url and --region, the network and, for a local engine, whether it still runs.",
     ),
     "HTTPClientError": lambda error: _aws(f"The connection broke: {_capital(error)}.", "Try again."),
     "InvalidRegionError": lambda error: _aws(f"{_capital(error)}.", "Check --region and AWS_REGION."),

@@ -18,7 +18,7 @@ from idem.clock import new_token
 from idem.errors import IdemError
 from idem.keys import make_key
 from idem.operators.connection import Connection
-from idem.operators.exchanges import Exchange, Recorded
+from idem.operators.exchanges import Exchange, ExchangeKeeper
 from idem.operators.operator_errors import Exit, OperatorError, explain
 from idem.operators.record_text import request_for
 from idem.policy import Policy
@@ -32,7 +32,7 @@ START_SECONDS = 120.0  # until all racers are at the line: a process needs half 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lane:
+class Racer:
     """One racer: what it sent and got, and what the store made of it. lost_to: the token of the record in its way."""
 
     number: int
@@ -52,18 +52,18 @@ class Race:
     """How a race went."""
 
     key: Key
-    lanes: Sequence[Lane]
+    racers: Sequence[Racer]
 
     @property
-    def winners(self) -> list[Lane]:
-        return [lane for lane in self.lanes if lane.won]
+    def winners(self) -> list[Racer]:
+        return [racer for racer in self.racers if racer.won]
 
     @property
     def fair(self) -> bool:
         """Exactly one claim won, and every other one was refused by the winner's record."""
         if len(self.winners) != 1:
             return False
-        return all(lane.lost_to == self.winners[0].token for lane in self.lanes if not lane.won)
+        return all(racer.lost_to == self.winners[0].token for racer in self.racers if not racer.won)
 
 
 class Line(Protocol):
@@ -79,70 +79,70 @@ def fresh_key() -> Key:
     return make_key(OPERATION, [new_token()])
 
 
-def race_processes(connection: Connection, key: Key, racers: int) -> Race:
+def race_processes(connection: Connection, key: Key, count: int) -> Race:
     """The race with a process for each racer: they share nothing but the table. Raises OperatorError."""
     table = replace(connection, table_name=connection.table)
     context = multiprocessing.get_context("spawn")
-    line, lanes = context.Barrier(racers), context.SimpleQueue()
-    processes = [context.Process(target=_process, args=(table, key, number, line, lanes)) for number in range(racers)]
+    line, done = context.Barrier(count), context.SimpleQueue()
+    processes = [context.Process(target=_process, args=(table, key, number, line, done)) for number in range(count)]
     for process in processes:
         process.start()
-    found = [lanes.get() for _ in processes]
+    found = [done.get() for _ in processes]
     for process in processes:
         process.join()
     return _result(key, found)
 
 
-def race_threads(connection: Connection, key: Key, racers: int) -> Race:
+def race_threads(connection: Connection, key: Key, count: int) -> Race:
     """The race with a thread and a connection for each racer: at the line at once. Raises OperatorError."""
     table = replace(connection, table_name=connection.table)
-    line = threading.Barrier(racers)
-    clients = [table.client("dynamodb") for _ in range(racers)]
-    with ThreadPoolExecutor(racers) as pool:
+    line = threading.Barrier(count)
+    clients = [table.client("dynamodb") for _ in range(count)]
+    with ThreadPoolExecutor(count) as pool:
         runs = [pool.submit(_run, table, key, number, line, client) for number, client in enumerate(clients)]
         return _result(key, [one.result() for one in runs])
 
 
 def clear(connection: Connection, race: Race) -> None:
     """Remove the race's record again, as its winner would."""
-    for lane in race.winners:
-        if lane.claim is not None:
-            connection.store().release(lane.claim)
+    for racer in race.winners:
+        if racer.claim is not None:
+            connection.store().release(racer.claim)
 
 
-def _process(connection: Connection, key: Key, number: int, line: Line, lanes: Any) -> None:
-    lanes.put(_run(connection, key, number, line, connection.client("dynamodb")))
+def _process(connection: Connection, key: Key, number: int, line: Line, done: Any) -> None:
+    done.put(_run(connection, key, number, line, connection.client("dynamodb")))
 
 
-def _run(connection: Connection, key: Key, number: int, line: Line, client: Any) -> Lane | str:
+def _run(connection: Connection, key: Key, number: int, line: Line, client: Any) -> Racer | str:
     """Get ready, wait at the line, claim. A racer that fails says why, and keeps nobody waiting."""
-    recorded = Recorded(client)
-    store = connection.store(recorded)
+    keeper = ExchangeKeeper(client)
+    store = connection.store(keeper)
     try:
         store.get(key)  # opens the connection
-        recorded.exchanges.clear()
+        keeper.exchanges.clear()
         wanted = request_for(key, POLICY)
         line.wait(START_SECONDS)
         answer = store.claim(wanted)
     except (IdemError, threading.BrokenBarrierError) as error:
         line.abort()
         return str(explain(error) or "another racer did not get to the line.")
-    return _lane(number, wanted.token, answer, recorded.exchanges)
+    return _racer(number, wanted.token, answer, keeper.exchanges)
 
 
-def _lane(number: int, token: str, answer: Answer, exchanges: Sequence[Exchange]) -> Lane:
+def _racer(number: int, token: str, answer: Answer, exchanges: Sequence[Exchange]) -> Racer:
     match answer:
         case Claim():
-            return Lane(number=number, token=token, answer="claimed", claim=answer, lost_to=None, exchanges=exchanges)
+            return Racer(number=number, token=token, answer="claimed", claim=answer, lost_to=None, exchanges=exchanges)
         case Held(record, _) | Succeeded(record) | Failed(record) | Mismatch(record) | Abandoned(record, _):
             name = type(answer).__name__.lower()
             lost_to = record.claim_token
-            return Lane(number=number, token=token, answer=name, claim=None, lost_to=lost_to, exchanges=exchanges)
+            return Racer(number=number, token=token, answer=name, claim=None, lost_to=lost_to, exchanges=exchanges)
 
 
-def _result(key: Key, found: Sequence[Lane | str]) -> Race:
+def _result(key: Key, found: Sequence[Racer | str]) -> Race:
     failures = [one for one in found if isinstance(one, str)]
     if failures:
         raise OperatorError(f"The race did not take place: {failures[0]}", status=Exit.AWS)
-    lanes = [one for one in found if isinstance(one, Lane)]
-    return Race(key=key, lanes=sorted(lanes, key=lambda lane: lane.number))
+    racers = [one for one in found if isinstance(one, Racer)]
+    return Race(key=key, racers=sorted(racers, key=lambda racer: racer.number))

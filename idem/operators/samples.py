@@ -14,11 +14,12 @@ from idem.delivery import Arrival, Delivery, Source, Unreadable
 from idem.errors import InputRefused
 from idem.operators.operator_errors import Exit, OperatorError
 from idem.operators.record_text import now
-from idem.operators.webhook_samples import events, scheme_of
+from idem.operators.webhook_samples import ANY_ADDRESS, events, provider_of
 from idem.sources.http import HttpRequest, read_request
 from idem.sources.invoke import InvokeSource
 from idem.sources.sqs import SqsSource
 from idem.sources.streams import DynamoStreamSource, KinesisSource
+from idem.webhooks.schemes import by_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +39,8 @@ def load(name: str) -> Any:
         raise OperatorError(f"{name} could not be read: {error.strerror}.", status=Exit.USAGE) from error
     except ValueError as error:
         raise OperatorError(f"{name} is not JSON: {error}.", status=Exit.USAGE) from error
+    except RecursionError as error:
+        raise OperatorError(f"{name} is nested too deep to be read.", status=Exit.USAGE) from error
 
 
 def change(sample: Any, settings: Sequence[str]) -> Any:
@@ -65,13 +68,22 @@ def deliveries(sample: Any, provider: str | None, skipped: Callable[[str], None]
             return _readable(_source(sample).read(sample, 0), skipped)
     except InputRefused as error:
         raise OperatorError(f"This sample cannot be read: {error}.", status=Exit.USAGE) from error
-    provider = provider or ("stripe" if sample.get("object") == "event" else None)
-    return _webhook(as_request(_bare(sample).body), provider) if provider else [_bare(sample)]
+    if provider or sample.get("object") == "event":
+        return _webhook(as_request(_bare(sample).body), provider)
+    return [_bare(sample)]
 
 
 def as_request(body: bytes, headers: Mapping[str, str] | None = None) -> HttpRequest:
     """A body as a POST request."""
     return HttpRequest(method="POST", path="/", headers=headers or {}, body=body, request_id="sample")
+
+
+def payload_of(body: bytes) -> Any:
+    """What a body says in JSON, None if it is something else."""
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None
 
 
 def messages(sample: Any) -> list[Message]:
@@ -90,7 +102,7 @@ def messages(sample: Any) -> list[Message]:
 
 def _webhook(request: HttpRequest, provider: str | None) -> list[Delivery]:
     """The events of a webhook as deliveries."""
-    scheme = scheme_of(provider, request.headers)
+    scheme = by_name(provider_of(provider, request.headers, payload_of(request.body)), ANY_ADDRESS)
     return [
         Delivery(
             id=request.request_id,

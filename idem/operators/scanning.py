@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from idem.dynamo.schema import KEY_PREFIX, PARTITION_KEY, SORT_KEY, TTL_ATTRIBUTE, from_item, primary_key
-from idem.errors import CorruptRecord, IdemError
+from idem.errors import CorruptRecord
 from idem.operators.connection import Connection
 from idem.operators.operator_errors import OperatorError
 from idem.operators.record_text import State, parse_key, state_of
@@ -34,7 +34,7 @@ class Page:
     """One page: the records that were wanted, how many items it read, and where the next one starts."""
 
     records: list[Record]
-    read: int
+    items_read: int
     unreadable: list[CorruptRecord] = field(default_factory=list)
     next: Mapping[str, Any] | None = None
 
@@ -105,10 +105,10 @@ def find(
     found = Found()
     for page in pages(connection, wanted, now_ms, after=after):
         found.pages += 1
-        found.read += page.read
+        found.items_read += page.items_read
         found.unreadable += page.unreadable
         found.records += page.records
-        progress(found.pages, found.read)
+        progress(found.pages, found.items_read)
         if len(found.records) > limit:
             found.records = found.records[:limit]
             found.after = str(found.records[-1].key)
@@ -126,7 +126,7 @@ class Found:
     records: list[Record] = field(default_factory=list)
     unreadable: list[CorruptRecord] = field(default_factory=list)
     pages: int = 0
-    read: int = 0
+    items_read: int = 0
     after: str | None = None
 
 
@@ -137,19 +137,11 @@ def record_of(item: Mapping[str, Any]) -> Record:
     return from_item(item, Key(operation, identity))
 
 
-def read_one(connection: Connection, key: Key) -> Record | None:
-    """The record of a key, strongly consistent. Raises OperatorError where the table has another key schema."""
-    try:
-        return connection.store().get(key)
-    except IdemError as error:
-        raise error from error.__cause__
-
-
 def mentioned(connection: Connection, identifier: str, now_ms: int, pages_max: int) -> list[Record]:
     """The records that a message, event or request of this id made. Raises OperatorError when there is none."""
     found = find(connection, Wanted(mentions=identifier), now_ms, limit=20, pages_max=pages_max)
     if not found.records:
-        part = "the table" if found.after is None else f"the first {found.read:,} items of the table"
+        part = "the table" if found.after is None else f"the first {found.items_read:,} items of the table"
         raise OperatorError(
             f"No record in {part} was made by {identifier!r}.",
             "A record names the delivery that ran the work; those that were refused are only in the function's logs."

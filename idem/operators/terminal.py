@@ -24,8 +24,8 @@ WHERE = "Where"
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
-    """A command's place of work. With `json`, answers go out as one JSON value, and nothing else goes to standard output."""
+class Terminal:
+    """Where a command answers, and what it looks at. With `json`, standard output gets JSON, one value a line, and no more."""
 
     connection: Connection
     json: bool
@@ -91,7 +91,11 @@ TableName = Annotated[
 Stack = Annotated[
     str | None,
     typer.Option(
-        "--stack", "-s", envvar="IDEM_STACK", help="Take names from this stack's outputs.", rich_help_panel=WHERE
+        "--stack",
+        "-s",
+        envvar="IDEM_STACK",
+        help="A CloudFormation stack, in which the table and the functions are found.",
+        rich_help_panel=WHERE,
     ),
 ]
 SortValue = Annotated[
@@ -107,82 +111,99 @@ Region = Annotated[str | None, typer.Option(help="AWS region.", rich_help_panel=
 EndpointUrl = Annotated[str | None, typer.Option(help="Another endpoint than AWS's own.", rich_help_panel=WHERE)]
 AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON.")]
 
-SHARED: dict[str, tuple[Any, Any]] = {
+PLACE: dict[str, tuple[Any, Any]] = {
     "table_name": (TableName, None),
     "stack": (Stack, None),
     "sort_value": (SortValue, None),
     "profile": (Profile, None),
     "region": (Region, None),
     "endpoint_url": (EndpointUrl, None),
-    "as_json": (AsJson, False),
 }
+ANSWER: dict[str, tuple[Any, Any]] = {"as_json": (AsJson, False)}
 
 
 def connected(run: Callable[..., None]) -> Callable[..., None]:
-    """`run(desk, ...)` as a command that has the shared options beside its own, and never ends in a traceback."""
+    """`run(terminal, ...)` as a command on a table in AWS: it has the options that say where, and never ends in a traceback."""
+    return _command(run, PLACE | ANSWER)
+
+
+def offline(run: Callable[..., None]) -> Callable[..., None]:
+    """The same for a command that asks AWS nothing."""
+    return _command(run, ANSWER)
+
+
+def _command(run: Callable[..., None], shared: dict[str, tuple[Any, Any]]) -> Callable[..., None]:
+    """`run` with options of its own and the shared ones."""
     hints = get_type_hints(run, include_extras=True)
     own = [
         one.replace(annotation=hints[one.name], kind=inspect.Parameter.KEYWORD_ONLY)
         for one in list(inspect.signature(run).parameters.values())[1:]
     ]
-    shared = [
+    added = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-        for name, (annotation, default) in SHARED.items()
+        for name, (annotation, default) in shared.items()
     ]
 
     @functools.wraps(run)
     def command(**given: Any) -> None:
-        options = {name: given.pop(name) for name in SHARED}
+        options = {name: given.pop(name) for name in shared}
         as_json = options.pop("as_json")
-        desk = Desk(Connection(**options), as_json, _console(sys.stdout), _console(sys.stderr))
-        with answered(desk):
-            run(desk, **given)
+        terminal = Terminal(Connection(**options), as_json, _console(sys.stdout), _console(sys.stderr))
+        with answered(terminal):
+            run(terminal, **given)
 
-    vars(command).update(__signature__=inspect.Signature([*own, *shared]))
-    command.__annotations__ = {one.name: one.annotation for one in [*own, *shared]}
+    vars(command).update(
+        __signature__=inspect.Signature([*own, *added]),
+        __annotations__={one.name: one.annotation for one in [*own, *added]},
+    )
     return command
 
 
 @contextlib.contextmanager
-def answered(desk: Desk) -> Iterator[None]:
+def answered(terminal: Terminal) -> Iterator[None]:
     """Turn errors into a sentence on standard error and an exit status."""
     try:
         yield
     except (typer.Exit, typer.Abort):
         raise
     except KeyboardInterrupt:
-        desk.err.print("Interrupted.")
+        terminal.err.print("Interrupted.")
         raise typer.Exit(Exit.INTERRUPTED) from None
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader of the pipe has had enough
         raise typer.Exit(Exit.DONE) from None
     except Exception as error:
-        explained = explain(error) and explain(error, _table(desk))
+        explained = explain(error) and explain(error, _table(terminal))
         if explained is None:
             raise
-        _complain(desk, explained)
+        _complain(terminal, explained)
         raise typer.Exit(explained.status) from None
 
 
-def _table(desk: Desk) -> str:
+def _table(terminal: Terminal) -> str:
     try:
-        return desk.connection.known_table
+        return terminal.connection.known_table
     except Exception:  # noqa: BLE001 - this is on the way to saying what is wrong: it must not say something else
         return ""
 
 
-def _complain(desk: Desk, error: OperatorError) -> None:
-    if desk.json:
+def _complain(terminal: Terminal, error: OperatorError) -> None:
+    if terminal.json:
         said = {"error": error.sentence, "remedy": error.remedy, "status": int(error.status)}
         sys.stderr.write(json.dumps(said, ensure_ascii=False) + "\n")
         return
-    desk.err.print(
-        printable(error.sentence), style="bold red", markup=False, highlight=False, soft_wrap=not desk.err.is_terminal
+    terminal.err.print(
+        printable(error.sentence),
+        style="bold red",
+        markup=False,
+        highlight=False,
+        soft_wrap=not terminal.err.is_terminal,
     )
     if error.remedy:
-        desk.err.print(printable(error.remedy), markup=False, highlight=False, soft_wrap=not desk.err.is_terminal)
+        terminal.err.print(
+            printable(error.remedy), markup=False, highlight=False, soft_wrap=not terminal.err.is_terminal
+        )
 
 
 def _console(stream: Any) -> Console:
-    terminal = stream.isatty()
-    return Console(file=stream, width=None if terminal else PIPE_WIDTH)
+    return Console(file=stream, width=None if stream.isatty() else PIPE_WIDTH)

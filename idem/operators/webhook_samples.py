@@ -10,19 +10,19 @@ from idem.operators.operator_errors import Exit, OperatorError
 from idem.sources.http import HttpRequest
 from idem.webhooks.request_parts import Header
 from idem.webhooks.scheme import Event, Scheme
-from idem.webhooks.schemes import PLAIN, WITH_URL
+from idem.webhooks.schemes import PLAIN, WITH_URL, by_name
 
 PROVIDERS = sorted([*PLAIN, *WITH_URL])
+ANY_ADDRESS = "https://example.invalid/"  # for reading alone: an address matters only to signatures
 
 
-def scheme_of(provider: str | None, headers: Mapping[str, str], url: str = "https://example.invalid/") -> Scheme:
-    """The scheme of a provider, by its name or by the signature header of a sample. Raises OperatorError."""
-    name = provider or _told_by(headers) or ""
-    if name in WITH_URL:
-        return WITH_URL[name](url)
-    if name in PLAIN:
-        return PLAIN[name]()
-    problem = f"There is no provider {name!r}." if name else "Whose webhook is this?"
+def provider_of(given: str | None, headers: Mapping[str, str], payload: object) -> str:
+    """Whose webhook it is: as given, or told by its signature header, or by a payload as Stripe's are. Raises OperatorError."""
+    stripes = isinstance(payload, Mapping) and payload.get("object") == "event"
+    name = (given or _told_by(headers) or ("stripe" if stripes else "")).replace("-", "_")
+    if name in PROVIDERS:
+        return name
+    problem = f"There is no provider {given!r}." if given else "Whose webhook is this?"
     raise OperatorError(problem, f"--provider takes {', '.join(PROVIDERS)}.", Exit.USAGE)
 
 
@@ -45,7 +45,7 @@ def signed(scheme: Scheme, request: HttpRequest, secrets: Sequence[str], now_ms:
 def _told_by(headers: Mapping[str, str]) -> str | None:
     """The provider whose signature header is there."""
     for name in PROVIDERS:
-        header = getattr(scheme_of(name, {}), "header", None)
+        header = getattr(by_name(name, ANY_ADDRESS), "header", None)
         if isinstance(header, Header) and any(one in headers for one in header.names):
             return name
     return None

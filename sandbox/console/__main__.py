@@ -11,30 +11,18 @@ import json
 import socket
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
 
 import uvicorn
 
-from idem.operators.connection import Connection
 from idem.operators.operator_errors import Exit, OperatorError, explain
 from sandbox.access import Access
 from sandbox.account import AccountError, LocalAccount
 from sandbox.console.server import Console
 from sandbox.deploy import STACK, DeployError, deploy
-from sandbox.isolation import HOST, RUNNING, blind_session
+from sandbox.isolation import HOST, RUNNING
+from sandbox.stack_connection import LocalConnection, StackConnection
 
 PORT = 8787
-
-
-@dataclass(frozen=True)
-class LocalConnection(Connection):
-    """A connection to the local account, blind to the caller's AWS set-up."""
-
-    @cached_property
-    def session(self) -> Any:
-        return blind_session()
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -74,7 +62,7 @@ def _options() -> argparse.ArgumentParser:
 def _console(options: argparse.Namespace) -> Iterator[Console]:
     """The console on a real table, on the sandbox that runs, or on one that is started here."""
     if options.table or options.stack:
-        connection = Connection(
+        connection = StackConnection(
             table_name=options.table,
             stack=options.stack,
             sort_value=options.sort_value,

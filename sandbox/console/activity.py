@@ -12,7 +12,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from idem.operators.connection import Connection
+from sandbox.stack_connection import StackConnection
 
 WINDOW_S = 3600  # the chart shows the last hour
 FRESH_S = 1.5  # how long what was read is shown again before it is read anew
@@ -29,7 +29,7 @@ FAILURES = "failures"  # everything else that is not one of these
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class LoggedDelivery:
     """One delivery, as the function that handled it logged it. at: epoch ms."""
 
     at: int
@@ -44,15 +44,15 @@ class Line:
 class Activity:
     """The deliveries of the last hour. Reads each log group from where it had got to."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: StackConnection) -> None:
         self._connection = connection
         self._groups: list[str] | None = None
-        self._lines: dict[str, Line] = {}
+        self._lines: dict[str, LoggedDelivery] = {}
         self._read_to: dict[str, int] = {}
         self._read_at = 0.0
         self._lock = Lock()
 
-    def lines(self, now_ms: int) -> list[Line]:
+    def lines(self, now_ms: int) -> list[LoggedDelivery]:
         """Every delivery of the last hour, oldest first."""
         with self._lock:
             if time.monotonic() - self._read_at > FRESH_S:
@@ -115,14 +115,14 @@ class Activity:
                 raise  # a function that has never run has no log group yet
 
 
-def _line(event: Mapping[str, Any]) -> Line | None:
+def _line(event: Mapping[str, Any]) -> LoggedDelivery | None:
     try:
         said = json.loads(event["message"])
     except ValueError:
         return None
     if not isinstance(said, dict) or said.get("message") != "delivery" or "outcome" not in said:
         return None
-    return Line(
+    return LoggedDelivery(
         at=int(event["timestamp"]),
         key=said.get("key"),
         outcome=str(said["outcome"]),

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any
 
-from idem.operators import consumers, delivering, samples
-from idem.operators.connection import Connection
+from idem.operators import consumer_rules, delivering, samples
 from idem.operators.delivering import Sent
 from idem.operators.operator_errors import Exit, OperatorError, explain
 from idem.operators.record_text import now
 from sandbox.console.activity import Activity
-from sandbox.console.ledger import Ledger
+from sandbox.console.watched_records import WatchedRecords
 from sandbox.isolation import ROOT
+from sandbox.stack_connection import ORDERS_FUNCTION, StackConnection
 
 EVENTS = ROOT / "events"
 TIMES_MAX = 20
@@ -43,9 +43,9 @@ class Run:
 class Deliveries:
     """Sends in the background; `shown` says how far each run has got."""
 
-    def __init__(self, connection: Connection, ledger: Ledger, activity: Activity) -> None:
+    def __init__(self, connection: StackConnection, records: WatchedRecords, activity: Activity) -> None:
         self._connection = connection
-        self._ledger = ledger
+        self._records = records
         self._activity = activity
         self._runs: list[Run] = []
         self._pool = ThreadPoolExecutor(4)
@@ -72,7 +72,7 @@ class Deliveries:
                 times=times,
                 at=now(),
                 keys=keys,
-                effects_before=self._ledger.effects_of(keys),
+                effects_before=self._records.effects_of(keys),
             )
             self._runs.append(run)
         self._pool.submit(self._send, run, content, sample["to"], at_once)
@@ -90,7 +90,7 @@ class Deliveries:
             if to is None:
                 run.sent = [self._invoke(content) for _ in range(run.times)]
             else:
-                target = delivering.target_of(self._connection, to, provider=None)
+                target = self._connection.orders() if to == "orders" else self._connection.payments()
                 run.sent = delivering.repeat(target, samples.messages(content), times=run.times, concurrently=at_once)
         except Exception as error:  # noqa: BLE001 - nobody waits for this thread: the page shows what went wrong
             run.error = str(explain(error) or f"{type(error).__name__}: {error}")
@@ -100,7 +100,7 @@ class Deliveries:
     def _invoke(self, content: Any) -> Sent:
         """An event that no deployed consumer reads goes straight to the orders function, which refuses it."""
         client = self._connection.client("lambda")
-        name = self._connection.output("OrdersFunctionName")
+        name = self._connection.output(ORDERS_FUNCTION)
         answer = client.invoke(FunctionName=name, Payload=json.dumps(content).encode())
         said = answer["Payload"].read().decode("utf-8", "replace")
         try:
@@ -112,7 +112,7 @@ class Deliveries:
     def _keys(self, content: Any, to: str | None) -> list[str]:
         if to is None:
             return []
-        rules = consumers.load(CONSUMERS[to])
+        rules = consumer_rules.load(CONSUMERS[to])
         found: list[str] = []
         for delivery in samples.deliveries(content, None, lambda _text: None):
             try:
@@ -123,7 +123,7 @@ class Deliveries:
 
     def _show(self, run: Run, now_ms: int) -> dict[str, Any]:
         """The run with the outcomes of its deliveries so far, from the answers or, of a queue's messages, from the logs."""
-        after = self._ledger.effects_of(list(run.keys))
+        after = self._records.effects_of(list(run.keys))
         queued = {one.said for one in run.sent if one.status is None}
         outcomes: dict[str, int] = {}
         for line in self._activity.lines(now_ms):

@@ -12,13 +12,13 @@ from idem.keys import make_key
 from idem.operators import racing
 from idem.operators.commands.sending import as_json as race_as_json
 from idem.operators.connection import Connection
-from idem.operators.exchanges import Recorded
+from idem.operators.exchanges import ExchangeKeeper
 from idem.operators.operator_errors import Exit, OperatorError
 from idem.operators.record_text import apart, now, reading_of, request_for
 from idem.policy import Policy
 from idem.record import Abandoned, Answer, Claim, Failed, Failure, Held, Key, Mismatch, StoredResult, Succeeded
 from idem.store import Store
-from sandbox.console.ledger import Ledger
+from sandbox.console.watched_records import WatchedRecords
 
 OPERATION = "idem.console"
 POLICY = Policy(retention=timedelta(hours=1), lease=timedelta(seconds=30))  # short, so that a takeover can be seen
@@ -29,9 +29,9 @@ RACERS_MAX = 16
 class Patterns:
     """Acts as a worker would. Remembers the last claim that it won on each key, as a worker remembers its own."""
 
-    def __init__(self, connection: Connection, ledger: Ledger) -> None:
+    def __init__(self, connection: Connection, records: WatchedRecords) -> None:
         self._connection = connection
-        self._ledger = ledger
+        self._records = records
         self._claims: dict[Key, Claim] = {}
         self._lock = Lock()
 
@@ -46,7 +46,7 @@ class Patterns:
                     self._claims[key] = answer
             elif isinstance(answer, Held | Succeeded):
                 kind = "refused" if isinstance(answer, Held) else "replayed"
-                self._ledger.note(key, kind, "a claim from this page")
+                self._records.note(key, kind, "a claim from this page")
             return _said(answer)
 
         return self._act(key, step)
@@ -71,7 +71,7 @@ class Patterns:
                 store.release(claim)
                 return "Released: the record is gone."
             except ClaimLost as lost:
-                self._ledger.note(key, "lost its claim", f"attempt {claim.attempt} woke up too late")
+                self._records.note(key, "lost its claim", f"attempt {claim.attempt} woke up too late")
                 return f"Refused: {lost}. Nothing was written."
 
         if outcome not in {"complete", "fail", "release"}:
@@ -109,9 +109,9 @@ class Patterns:
 
     def _act(self, key: Key, step: Callable[[Store], str]) -> dict[str, Any]:
         """Do a step through a client that keeps what goes over the wire."""
-        recorded = Recorded(self._connection.dynamodb)
-        says = step(self._connection.store(recorded))
-        exchanges: Sequence[Any] = [one.as_json() for one in recorded.exchanges]
+        keeper = ExchangeKeeper(self._connection.dynamodb)
+        says = step(self._connection.store(keeper))
+        exchanges: Sequence[Any] = [one.as_json() for one in keeper.exchanges]
         return {"key": str(key), "says": says, "exchanges": exchanges}
 
 

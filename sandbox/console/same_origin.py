@@ -29,7 +29,7 @@ HEADERS = {
 }
 
 
-class Guard:
+class SameOrigin:
     """ASGI middleware: refuses what is not from our own page, and puts the security headers on every answer."""
 
     def __init__(self, app: ASGIApp, *, hosts: Sequence[str]) -> None:

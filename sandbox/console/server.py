@@ -16,44 +16,45 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from idem.operators.connection import Connection
 from idem.operators.operator_errors import Exit, OperatorError, explain
 from idem.operators.record_text import now
 from sandbox.console.activity import Activity
 from sandbox.console.deliveries import Deliveries
-from sandbox.console.ledger import Ledger
 from sandbox.console.patterns import Patterns
-from sandbox.console.same_origin import Guard
+from sandbox.console.same_origin import SameOrigin
+from sandbox.console.watched_records import WatchedRecords
+from sandbox.stack_connection import LEDGER, StackConnection
 
 ASSETS = Path(__file__).parent / "assets"
 STATUSES = {Exit.USAGE: 400, Exit.AWS: 502, Exit.NO: 409, Exit.CHANGED: 409}
 
-Answer = Callable[[dict[str, Any]], Any]
+Endpoint = Callable[[dict[str, Any]], Any]
+"""What is behind one address of the API: from the request's settings to what is answered in JSON."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Console:
     """What the page shows. writes: whether it may change anything; name: of the place, for people."""
 
-    connection: Connection
+    connection: StackConnection
     name: str
     writes: bool
 
     def app(self, hosts: Sequence[str]) -> Starlette:
         """The application, for requests under one of `hosts` (name:port) alone."""
         activity = Activity(self.connection)
-        ledger = Ledger(self.connection, activity)
-        patterns = Patterns(self.connection, ledger)
-        deliveries = Deliveries(self.connection, ledger, activity)
-        reads: dict[str, Answer] = {
+        records = WatchedRecords(self.connection, activity)
+        patterns = Patterns(self.connection, records)
+        deliveries = Deliveries(self.connection, records, activity)
+        reads: dict[str, Endpoint] = {
             "place": lambda _: self._place(deliveries),
-            "records": lambda _: ledger.look(),
-            "life": lambda given: ledger.life(_text(given, "key")),
+            "records": lambda _: records.look(),
+            "life": lambda given: records.life(_text(given, "key")),
             "activity": lambda _: activity.chart(now()),
             "deliveries": lambda _: deliveries.shown(),
             "read": lambda given: patterns.read(_text(given, "identity")),
         }
-        writes: dict[str, Answer] = {
+        writes: dict[str, Endpoint] = {
             "claim": lambda given: patterns.claim(_text(given, "identity")),
             "record": lambda given: patterns.record(_text(given, "identity"), _text(given, "outcome")),
             "race": lambda given: patterns.race(_whole(given, "racers")),
@@ -63,11 +64,11 @@ class Console:
         }
         routes = [
             Route("/", _page),
-            *[Route(f"/api/{name}", self._get(answer)) for name, answer in reads.items()],
-            *[Route(f"/api/{name}", self._post(answer), methods=["POST"]) for name, answer in writes.items()],
+            *[Route(f"/api/{name}", self._get(endpoint)) for name, endpoint in reads.items()],
+            *[Route(f"/api/{name}", self._post(endpoint), methods=["POST"]) for name, endpoint in writes.items()],
             Mount("/assets", StaticFiles(directory=ASSETS)),
         ]
-        return Starlette(routes=routes, middleware=[Middleware(Guard, hosts=hosts)])
+        return Starlette(routes=routes, middleware=[Middleware(SameOrigin, hosts=hosts)])
 
     def _place(self, deliveries: Deliveries) -> dict[str, Any]:
         outputs = self.connection.outputs
@@ -76,18 +77,18 @@ class Console:
             "table": self.connection.table,
             "where": self.connection.address,
             "writes": self.writes,
-            "ledger": "LedgerTableName" in outputs,
+            "ledger": LEDGER in outputs,
             "samples": deliveries.samples() if outputs else [],
         }
 
-    def _get(self, answer: Answer) -> Callable[[Request], Awaitable[Response]]:
-        async def endpoint(request: Request) -> Response:
-            return await _answered(self.connection, answer, dict(request.query_params))
+    def _get(self, endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
+        async def respond(request: Request) -> Response:
+            return await _answered(self.connection, endpoint, dict(request.query_params))
 
-        return endpoint
+        return respond
 
-    def _post(self, answer: Answer) -> Callable[[Request], Awaitable[Response]]:
-        async def endpoint(request: Request) -> Response:
+    def _post(self, endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
+        async def respond(request: Request) -> Response:
             if not self.writes:
                 refused = OperatorError(
                     "This console only looks.", "Start it with --allow-writes to let it change this table."
@@ -97,19 +98,19 @@ class Console:
                 given = await request.json()
             except ValueError:
                 return _refusal(OperatorError("The request is not JSON.", status=Exit.USAGE))
-            return await _answered(self.connection, answer, given if isinstance(given, dict) else {})
+            return await _answered(self.connection, endpoint, given if isinstance(given, dict) else {})
 
-        return endpoint
+        return respond
 
 
 async def _page(_request: Request) -> Response:
     return FileResponse(ASSETS / "index.html", media_type="text/html")
 
 
-async def _answered(connection: Connection, answer: Answer, given: dict[str, Any]) -> Response:
+async def _answered(connection: StackConnection, endpoint: Endpoint, given: dict[str, Any]) -> Response:
     """The answer as JSON, or what went wrong as a sentence with its remedy."""
     try:
-        return JSONResponse(await run_in_threadpool(answer, given))
+        return JSONResponse(await run_in_threadpool(endpoint, given))
     except Exception as error:
         explained = explain(error, connection.known_table)
         if explained is None:

@@ -15,10 +15,10 @@ from benchmarks.batches import SilentNetwork
 from benchmarks.contender import Contender
 from benchmarks.events import ACCOUNT, PRODUCT, orders
 from benchmarks.expressions import condition, update
+from benchmarks.message_cases import CASES, batch, singles
 from benchmarks.network import Network
 from benchmarks.report import TARGETS, Report, table
-from benchmarks.scenes import CASES, batch, singles
-from benchmarks.table import Table
+from benchmarks.table_stub import Table
 from benchmarks.timing import Spread, compare, ratio
 from benchmarks.traffic_counts import count
 from benchmarks.units import item_bytes, write_units

@@ -16,12 +16,12 @@ import uvicorn
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from idem import DynamoStore
-from idem.operators.connection import Connection
 from sandbox.account import LocalAccount
 from sandbox.console.server import Console
 from sandbox.deploy import STACK, deploy
 from sandbox.isolation import HOST, blind_session
-from tests.cli.conftest import make_table
+from sandbox.stack_connection import StackConnection
+from tests.operators.conftest import make_table
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 # Debian's Chromium as root, in a container, without a call home.
@@ -39,8 +39,8 @@ SECONDS = 30_000  # in ms: how long the page may take to show something; a worke
 
 
 @dataclass(frozen=True)
-class Local(Connection):
-    """A connection to the local account, blind to the caller's AWS set-up."""
+class Local(StackConnection):
+    """A connection to the local account, blind to the caller's AWS set-up; in another region, if one is named."""
 
     @cached_property
     def session(self) -> Any:
@@ -58,7 +58,7 @@ class Served:
     """A console that runs. stop: ends its server."""
 
     url: str
-    connection: Connection
+    connection: StackConnection
     store: DynamoStore
     stop: Callable[[], None]
 

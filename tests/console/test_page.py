@@ -11,9 +11,9 @@ from playwright.sync_api import Page, expect
 from idem import Key
 from idem.record import Failure, StoredResult
 from sandbox.account import LocalAccount
-from tests.cli.conftest import make_table
-from tests.cli.records import EVERY, FAILED, SUCCEEDED, put
 from tests.console.conftest import SECONDS, Serve
+from tests.operators.conftest import make_table
+from tests.operators.records_in_every_state import EVERY, FAILED, SUCCEEDED, put
 
 pytestmark = [pytest.mark.e2e, pytest.mark.browser]
 
@@ -23,17 +23,17 @@ TIMES = "\N{MULTIPLICATION SIGN}"
 HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>"
 
 
-def test_a_race_is_drawn_as_lanes_with_one_winner(serve: Serve, table: str, page: Page) -> None:
+def test_a_race_is_drawn_with_one_winner(serve: Serve, table: str, page: Page) -> None:
     page.goto(serve(table=table).url)
     page.get_by_label("Claims").fill("6")
     page.get_by_role("button", name="Race", exact=True).click()
-    expect(page.locator(".lane")).to_have_count(6)
-    expect(page.locator(".lane.won")).to_have_count(1)
+    expect(page.locator(".racer")).to_have_count(6)
+    expect(page.locator(".racer.won")).to_have_count(1)
     expect(page.locator(".verdict", has_text="refused")).to_have_count(5)
     expect(page.locator("#race-said")).to_contain_text("5 were refused by its record")
-    winner = (page.locator(".lane.won .number").text_content() or "").removeprefix("Lane ")
-    expect(page.locator(".verdict", has_text=f"lost to lane {winner}")).to_have_count(5)
-    loser = page.locator(".lane:not(.won)").first
+    winner = (page.locator(".racer.won .number").text_content() or "").removeprefix("Racer ")
+    expect(page.locator(".verdict", has_text=f"lost to racer {winner}")).to_have_count(5)
+    loser = page.locator(".racer:not(.won)").first
     loser.locator("summary").click()
     expect(loser.locator("figcaption").nth(1)).to_contain_text("ConditionalCheckFailedException")
     expect(loser.locator("pre").nth(1)).to_contain_text("claimToken")
@@ -174,14 +174,14 @@ def test_the_page_is_driven_by_the_keyboard(serve: Serve, table: str, page: Page
     page.goto(serve(table=table).url)
     expect(page.locator("#mode")).to_be_visible()
     page.get_by_label("Claims").press("Enter")
-    expect(page.locator(".lane.won")).to_have_count(1)
+    expect(page.locator(".racer.won")).to_have_count(1)
     page.get_by_label("Key idem.console#").press("Enter")
     expect(page.locator("#patterns-said")).to_contain_text("Claimed")
     key = page.get_by_role("button", name="idem.console#order-1")
     key.press("Enter")
     expect(page.locator("#life h3")).to_have_text("idem.console#order-1")
-    page.locator(".lane summary").first.press("Enter")
-    expect(page.locator(".lane").first.locator("pre").first).to_be_visible()
+    page.locator(".racer summary").first.press("Enter")
+    expect(page.locator(".racer").first.locator("pre").first).to_be_visible()
 
 
 @pytest.mark.parametrize("width", [400, 1280])
@@ -196,7 +196,7 @@ def test_the_page_fits_its_window_and_can_be_read(
     page.goto(served.url)
     expect(page.locator("#rows tr")).to_have_count(len(EVERY) + 1)
     page.get_by_role("button", name="Race", exact=True).click()
-    expect(page.locator(".lane")).to_have_count(8)
+    expect(page.locator(".racer")).to_have_count(8)
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
     assert page.evaluate(CONTRASTS) == []
 

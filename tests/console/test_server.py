@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.cli.records import EVERY, put
 from tests.console.conftest import Serve, Served
+from tests.operators.records_in_every_state import EVERY, put
 
 pytestmark = pytest.mark.e2e
 
@@ -90,7 +90,7 @@ def test_a_race_is_fair_and_leaves_nothing(serve: Serve, table: str) -> None:
     status, race = ask(served, "/api/race", {"racers": 8})
     assert status == 200
     assert race["fair"]
-    assert [lane["won"] for lane in race["lanes"]].count(True) == 1
+    assert [racer["won"] for racer in race["racers"]].count(True) == 1
     assert served.connection.dynamodb.scan(TableName=table)["Count"] == 0
 
 

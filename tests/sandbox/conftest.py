@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from idem.operators.connection import Connection
 from sandbox.account import LocalAccount
 from sandbox.deploy import STACK, Outputs, deploy
+from sandbox.stack_connection import StackConnection
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,11 +19,11 @@ class Deployed:
     account: LocalAccount
     outputs: Outputs
 
-    def connection(self, monkeypatch: pytest.MonkeyPatch) -> Connection:
+    def connection(self, monkeypatch: pytest.MonkeyPatch) -> StackConnection:
         """An operator's connection, through the environment as anybody's would be."""
         for name, value in self.account.environment().items():
             monkeypatch.setenv(name, value)
-        return Connection(stack=STACK)
+        return StackConnection(stack=STACK)
 
 
 @pytest.fixture(scope="session")

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from idem import Status
-from idem.operators.connection import Connection
 from idem.testing import sqs_event
-from sandbox import reconcile
 from sandbox.account import LocalAccount
 from sandbox.deploy import STACK, Outputs, deploy, destroy
 from sandbox.observed import Observed, order_key, wait_for
-from sandbox.senders import Producer, order
-from sandbox.stack_checks import StackSmoke
+from sandbox.outside_world import Producer, order
+from sandbox.stack_checks import StackChecks
+from sandbox.stack_connection import StackConnection
+from tests.operators.conftest import cli_of
 
 RESTORED = "records-restored"
 SETTLE_SECONDS = 60.0
@@ -108,13 +108,15 @@ def test_a_stack_that_was_changed_to_enqueue_behind_an_http_api_passes_the_same_
 ) -> None:
     for name, value in operator.account.environment().items():
         monkeypatch.setenv(name, value)
-    connection = Connection(stack=STACK)
+    connection = StackConnection(stack=STACK)
     assert {"CreditsQueueUrl", "CreditsDlqUrl", "CreditsFunctionName"} <= connection.outputs.keys()
-    assert [(finding.says, finding.wrong) for finding in StackSmoke(connection).check() if finding.wrong] == []
+    checked = list(StackChecks(connection).check())
+    assert len(checked) == 6
+    assert [(one.says, one.wrong) for one in checked if one.wrong] == []
 
 
 def test_a_table_restored_from_a_backup_is_completed_from_the_ledger_before_anything_runs(
-    operator: Operator, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    operator: Operator,
 ) -> None:
     operator.send("3002")
     operator.wait_for_effect("3002")
@@ -130,12 +132,11 @@ def test_a_table_restored_from_a_backup_is_completed_from_the_ledger_before_anyt
     operator.let_queue_be_read(enabled=False)
     operator.let_webhooks_in(enabled=False)
     operator.give_settings_back(RESTORED)
-    for name, value in operator.account.environment().items():
-        monkeypatch.setenv(name, value)
-    assert reconcile.main([RESTORED, operator.outputs.ledger_table_name]) == 0
-    said = capsys.readouterr().out
-    assert "written: orders.fulfil#3003" in said
-    assert "orders.fulfil#3002" not in said
+    given = ("--from-table", operator.outputs.ledger_table_name, "--key-attribute", "idempotencyKey")
+    restored = cli_of(operator.account, RESTORED)("restore", *given, "--yes", "--json")
+    assert restored.status == 0, restored.err
+    assert "orders.fulfil#3003" in restored.json["written"]
+    assert "orders.fulfil#3002" not in restored.json["missing"]
     operator.update(recordsTable=RESTORED)
     operator.let_queue_be_read(enabled=True)
     operator.let_webhooks_in(enabled=True)

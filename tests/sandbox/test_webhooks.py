@@ -16,7 +16,7 @@ import pytest
 from idem.webhooks.signed_requests import sign
 from sandbox.access import Response
 from sandbox.observed import Observed, wait_for
-from sandbox.senders import payment
+from sandbox.outside_world import payment
 from tests.sandbox.conftest import Deployed
 
 pytestmark = pytest.mark.e2e

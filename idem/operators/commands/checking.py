@@ -7,55 +7,59 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from idem.operators import table_checks as smoke_checks
+from idem.operators import table_checks
 from idem.operators.doctor import Grade, table_findings
-from idem.operators.doctor_functions import function_findings, function_names
+from idem.operators.doctor_functions import choose, function_findings
 from idem.operators.operator_errors import Exit
-from idem.operators.terminal import Desk, plain_table, printable
+from idem.operators.terminal import Terminal, plain_table, printable
 
 STYLES = {Grade.OK: "green", Grade.WARNING: "yellow", Grade.FAULT: "bold red", Grade.UNKNOWN: "dim"}
 
 
 def doctor(
-    desk: Desk,
+    terminal: Terminal,
     *,
     function: Annotated[
-        list[str] | None, typer.Option(help="A function to look at (repeatable); those of --stack are found.")
+        list[str] | None,
+        typer.Option(help="A function to look at too (repeatable); those of --stack that use the table are found."),
     ] = None,
 ) -> None:
     """Find what differs from what the code expects: table, expiry, recovery, mappings, visibility, permissions."""
-    connection = desk.connection
+    connection = terminal.connection
     findings = list(table_findings(connection))
-    names = function_names(connection, function or [])
-    for shown, name in names.items():
+    functions = choose(connection, function or [])
+    for shown, name in functions.looked_at.items():
         findings += function_findings(connection, shown, name)
-    desk.emit([one.as_json() for one in findings])
+    terminal.emit([one.as_json() for one in findings])
     table = plain_table("", "what", "finding", fold="finding")
     for one in findings:
         says = printable(f"{one.says}. {one.remedy}" if one.remedy else one.says)
         table.add_row(Text(one.grade.value, style=STYLES[one.grade]), Text(one.about), Text(says))
-    desk.show(table)
-    if not names:
-        desk.note("No function was looked at: pass --stack or --function.")
+    terminal.show(table)
+    if functions.left_out:
+        names = ", ".join(functions.left_out)
+        terminal.note(f"Not looked at, because their environment does not name the table: {names}. --function does it.")
+    elif not functions.looked_at:
+        terminal.note("No function was looked at: pass --stack, or --function with a name.")
     faults = sum(one.grade is Grade.FAULT for one in findings)
     warnings = sum(one.grade is Grade.WARNING for one in findings)
     if faults:
-        desk.say(f"{faults} faults, {warnings} warnings.", style="bold red")
+        terminal.say(f"{faults} faults, {warnings} warnings.", style="bold red")
         raise typer.Exit(Exit.NO)
-    desk.say(f"No faults, {warnings} warnings.", style="green")
+    terminal.say(f"No faults, {warnings} warnings.", style="green")
 
 
-def smoke(desk: Desk) -> None:
-    """Try each verb of the store on the real table; Removes what it made."""
-    connection = desk.connection
+def smoke(terminal: Terminal) -> None:
+    """Try each verb of the store once on the real table, and remove what that made."""
+    connection = terminal.connection
     found = []
-    for one in smoke_checks.check(connection):
+    for one in table_checks.check(connection):
         found.append(one)
         text = f"{'WRONG' if one.wrong else 'right'}  {one.says}{f': {one.wrong}' if one.wrong else ''}"
-        desk.say(text, style="bold red" if one.wrong else None)
-    desk.emit([{"says": one.says, "right": not one.wrong, "wrong": one.wrong} for one in found])
+        terminal.say(text, style="bold red" if one.wrong else None)
+    terminal.emit([{"says": one.says, "right": not one.wrong, "wrong": one.wrong} for one in found])
     wrong, place = sum(bool(one.wrong) for one in found), connection.table
     if wrong:
-        desk.say(f"{wrong} of {len(found)} are wrong on {place}.", style="bold red")
+        terminal.say(f"{wrong} of {len(found)} are wrong on {place}.", style="bold red")
         raise typer.Exit(Exit.NO)
-    desk.say(f"All {len(found)} are right on {place}; nothing was left there.", style="green")
+    terminal.say(f"All {len(found)} are right on {place}; nothing was left there.", style="green")

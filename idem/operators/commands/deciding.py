@@ -1,17 +1,21 @@
-"""`release`, `settle`, `forget`: a person decides about a record, and the record says who and why."""
+"""`release`, `settle`, `forget`, `restore`: a person decides about records, and the records say who and why."""
 
 from __future__ import annotations
 
 import sys
+from datetime import timedelta
 from typing import Annotated
 
 import typer
 
-from idem.operators import decisions
+from idem.operators import decisions, restoring
 from idem.operators.decisions import Decision, Instruction
 from idem.operators.operator_errors import Exit, OperatorError
 from idem.operators.record_text import as_json, decided_as, now, parse_key, reading_of
-from idem.operators.terminal import Desk
+from idem.operators.restoring import Proof
+from idem.operators.terminal import Terminal
+from idem.policy import Retention
+from idem.record import Key
 
 Keys = Annotated[list[str], typer.Argument(help="The key, or several of them.")]
 OneKey = Annotated[str, typer.Argument(help="The key.")]
@@ -22,15 +26,16 @@ Force = Annotated[bool, typer.Option("--force", help="Also while its lease lives
 
 
 def release(
-    desk: Desk, *, keys: Keys, why: Why = None, who: Who = None, yes: Yes = False, force: Force = False
+    terminal: Terminal, *, keys: Keys, why: Why = None, who: Who = None, yes: Yes = False, force: Force = False
 ) -> None:
     """Give a failed, unsettled or stuck key back: the next delivery runs the work again."""
+    instruction = _instruction(terminal, Decision.RELEASE, who=who, why=why, yes=yes, force=force)
     for key in keys:
-        _decide(desk, key, _order(desk, Decision.RELEASE, who=who, why=why, yes=yes, force=force), yes=yes)
+        _decide(terminal, key, instruction, yes=yes)
 
 
 def settle(
-    desk: Desk,
+    terminal: Terminal,
     *,
     key: OneKey,
     result_id: Annotated[str, typer.Option(help="Where the effect can be looked up: what replays will get.")],
@@ -40,12 +45,12 @@ def settle(
     force: Force = False,
 ) -> None:
     """Mark work whose outcome was never recorded as done: its effect was made, so nothing runs it again."""
-    order = _order(desk, Decision.SETTLE, who=who, why=why, yes=yes, force=force, result_id=result_id)
-    _decide(desk, key, order, yes=yes)
+    instruction = _instruction(terminal, Decision.SETTLE, who=who, why=why, yes=yes, force=force, result_id=result_id)
+    _decide(terminal, key, instruction, yes=yes)
 
 
 def forget(
-    desk: Desk,
+    terminal: Terminal,
     *,
     keys: Keys,
     why: Why = None,
@@ -56,31 +61,93 @@ def forget(
 ) -> None:
     """End a record's life now, whatever it says: the next delivery runs the work as if it were new. TTL deletes it."""
     decision = Decision.ERASE if erase else Decision.FORGET
+    instruction = _instruction(terminal, decision, who=who, why=why, yes=yes, force=force)
     for key in keys:
-        _decide(desk, key, _order(desk, decision, who=who, why=why, yes=yes, force=force), yes=yes)
+        _decide(terminal, key, instruction, yes=yes)
 
 
-def _decide(desk: Desk, text: str, order: Instruction, *, yes: bool) -> None:
+def restore(
+    terminal: Terminal,
+    *,
+    from_table: Annotated[str, typer.Option(help="The business's own table, whose rows name the key of their work.")],
+    key_attribute: Annotated[str, typer.Option(help="The attribute of such a row that holds the key.")],
+    retention_days: Annotated[
+        int, typer.Option(min=1, help="How long the records live: as long as anything can still be delivered again.")
+    ] = Retention.WEBHOOK.days,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what is missing, and write nothing.")] = False,
+    who: Who = None,
+    yes: Yes = False,
+) -> None:
+    """After a restore from a backup: write the records that are missing of work that a table's rows prove. Reads it all."""
+    connection = terminal.connection
+    store = connection.store()
+    proof = restoring.prove(store, restoring.rows_of(connection.dynamodb, from_table, key_attribute))
+    if proof.silent == proof.rows:
+        raise OperatorError(
+            f"None of the {proof.rows:,} rows of {from_table} has {key_attribute}.", "Check both names."
+        )
+    written: list[Key] = []
+    _say_what_is_missing(terminal, proof, from_table, key_attribute)
+    if proof.missing and not dry_run:
+        terminal.sure(f"Write {_records(len(proof.missing))} to {connection.table}?", yes=yes)
+        origin = {"table": from_table, "decidedBy": who or connection.who()}
+        for key in restoring.remember(store, proof.missing, timedelta(days=retention_days), origin):
+            written.append(key)
+            terminal.say(f"written: {key}")
+        terminal.say(f"Done: {_records(len(written))} written.", style="green")
+    terminal.emit(
+        {
+            "rows": proof.rows,
+            "rowsWithoutKey": proof.silent,
+            "missing": [str(key) for key in proof.missing],
+            "written": [str(key) for key in written],
+            "unreadable": [{"row": one.where, "wrong": one.wrong} for one in proof.unreadable],
+        }
+    )
+    if proof.unreadable:
+        raise typer.Exit(Exit.NO)
+
+
+def _say_what_is_missing(terminal: Terminal, proof: Proof, from_table: str, key_attribute: str) -> None:
+    silent = f"; {proof.silent:,} of them have no {key_attribute}" if proof.silent else ""
+    terminal.say(f"{proof.rows:,} rows of {from_table} were read{silent}.")
+    for one in proof.unreadable:
+        terminal.note(f"The row {one.where} was left out: {one.wrong}")
+    if proof.unreadable:
+        count = len(proof.unreadable)
+        left_out = "1 row was" if count == 1 else f"{count:,} rows were"
+        terminal.note(f"{left_out} left out. Mend that, and run this again: it writes only what is missing.")
+    for key in proof.missing:
+        terminal.say(f"missing: {key}")
+    if not proof.missing:
+        terminal.say(f"Every key that could be read has its record in {terminal.connection.table}.", style="green")
+
+
+def _records(count: int) -> str:
+    return "1 record" if count == 1 else f"{count:,} records"
+
+
+def _decide(terminal: Terminal, text: str, instruction: Instruction, *, yes: bool) -> None:
     """Show the record, ask, write the decision over exactly what was shown, show what it is now."""
     key = parse_key(text)
-    shown, now_ms = desk.connection.store().get(key), now()
+    shown, now_ms = terminal.connection.store().get(key), now()
     if shown is None:
-        raise OperatorError(f"There is no record of {key}, so there is nothing to {order.decision}.")
-    decisions.check(shown, order, now_ms)
-    before, after = reading_of(shown, now_ms), decisions.decided(shown, order, now_ms)
-    desk.say(str(key), style="bold")
-    desk.say(before.says)
-    erased = order.decision is Decision.ERASE
+        raise OperatorError(f"There is no record of {key}, so there is nothing to {instruction.decision}.")
+    decisions.check(shown, instruction, now_ms)
+    before, after = reading_of(shown, now_ms), decisions.decided(shown, instruction, now_ms)
+    terminal.say(str(key), style="bold")
+    terminal.say(before.says)
+    erased = instruction.decision is Decision.ERASE
     then = "The next delivery runs the work as attempt 1." if erased else reading_of(after, now_ms).next
-    desk.say(f"{order.decision.value.capitalize()} as {order.who}: {then}")
-    desk.sure("Do it?", yes=yes)
-    written = decisions.change(desk.connection, shown, order)
-    desk.emit({"key": str(key), "state": "absent"} if erased else as_json(written, now()))
-    desk.say(f"Done: {decided_as(order.decision)}.", style="green")
+    terminal.say(f"{instruction.decision.value.capitalize()} as {instruction.who}: {then}")
+    terminal.sure("Do it?", yes=yes)
+    written = decisions.change(terminal.connection, shown, instruction)
+    terminal.emit({"key": str(key), "state": "absent"} if erased else as_json(written, now()))
+    terminal.say(f"Done: {decided_as(instruction.decision)}.", style="green")
 
 
-def _order(
-    desk: Desk,
+def _instruction(
+    terminal: Terminal,
     decision: Decision,
     *,
     who: str | None,
@@ -90,8 +157,11 @@ def _order(
     result_id: str | None = None,
 ) -> Instruction:
     if why is None and not yes and sys.stdin.isatty():
-        desk.err.print("Why? ", end="")
+        terminal.err.print("Why? ", end="")
         why = sys.stdin.readline().strip()
     if not why:
         raise OperatorError("Say why.", "Pass --why 'ticket, reason': it is kept in the record.", Exit.USAGE)
-    return Instruction(decision=decision, who=who or desk.connection.who(), why=why, result_id=result_id, force=force)
+    decisions.check_why(why)  # before AWS is asked who decides
+    return Instruction(
+        decision=decision, who=who or terminal.connection.who(), why=why, result_id=result_id, force=force
+    )

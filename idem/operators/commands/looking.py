@@ -29,7 +29,7 @@ from idem.operators.record_text import (
     state_of,
 )
 from idem.operators.scanning import PAGES_MAX, Wanted
-from idem.operators.terminal import Desk, plain_table, printable
+from idem.operators.terminal import Terminal, plain_table, printable
 from idem.operators.timeline import Moment, between, line
 from idem.policy import Policy
 from idem.record import Key, Record
@@ -49,7 +49,7 @@ ABSENT = (
 
 
 def derive_key(
-    desk: Desk,
+    terminal: Terminal,
     *,
     sample: Annotated[
         str, typer.Argument(help="A sample: a Lambda event or a payload, as a JSON file; - reads stdin.")
@@ -65,15 +65,16 @@ def derive_key(
     """Derive the key of a sample event. Needs no AWS."""
     rules = opt.rules_of(consumer, operation, by=by, fields=field, intent=intent, header=header)
     found = [
-        (rules.key_of(one), rules.hash_of(one)) for one in samples.deliveries(samples.load(sample), provider, desk.note)
+        (rules.key_of(one), rules.hash_of(one))
+        for one in samples.deliveries(samples.load(sample), provider, terminal.note)
     ]
     for key, _ in found:
-        desk.say(str(key))
-    desk.emit([{"key": str(key), "pk": f"{KEY_PREFIX}{key}", "requestHash": checked} for key, checked in found])
+        terminal.say(str(key))
+    terminal.emit([{"key": str(key), "pk": f"{KEY_PREFIX}{key}", "requestHash": checked} for key, checked in found])
 
 
 def show(
-    desk: Desk,
+    terminal: Terminal,
     *,
     key: Annotated[str | None, typer.Argument(help="The key: operation#identity.")] = None,
     identifier: Annotated[
@@ -90,18 +91,18 @@ def show(
         raise OperatorError("Which record?", "Pass a key, --id or --event: one of them.", Exit.USAGE)
     if identifier is not None:
         records: list[tuple[Key, Record | None]] = [
-            (one.key, one) for one in scanning.mentioned(desk.connection, identifier, now_ms, pages_max)
+            (one.key, one) for one in scanning.mentioned(terminal.connection, identifier, now_ms, pages_max)
         ]
     else:
         wanted = [parse_key(key)] if key is not None else []
         if event is not None:
             rules = opt.rules_of(consumer, None, by=None, fields=None, intent=None, header=None)
-            for delivery in samples.deliveries(samples.load(event), provider, desk.note):
+            for delivery in samples.deliveries(samples.load(event), provider, terminal.note):
                 wanted.append(rules.key_of(delivery))
                 hashes[wanted[-1]] = rules.hash_of(delivery)
-        store = desk.connection.store()
+        store = terminal.connection.store()
         records = [(one, store.get(one)) for one in dict.fromkeys(wanted)]
-    desk.emit(
+    terminal.emit(
         [
             _shown(record, now_ms, policy, hashes.get(one)) if record else {"key": str(one), "state": "absent"}
             for one, record in records
@@ -109,17 +110,17 @@ def show(
     )
     for number, (one, record) in enumerate(records):
         if number:
-            desk.say("")
+            terminal.say("")
         if record is None:
-            desk.say(ABSENT.format(key=one))
+            terminal.say(ABSENT.format(key=one))
         else:
-            _explain(desk, record, reading_of(record, now_ms, policy, hashes.get(one)), now_ms)
+            _explain(terminal, record, reading_of(record, now_ms, policy, hashes.get(one)), now_ms)
     if any(record is None for _, record in records):
         raise typer.Exit(Exit.NO)
 
 
 def listing(
-    desk: Desk,
+    terminal: Terminal,
     *,
     operation: opt.OneOperation = None,
     state: opt.OneState = None,
@@ -134,39 +135,45 @@ def listing(
     now_ms = now()
     wanted = Wanted(
         operation=operation,
-        state=State.STUCK if stuck else state,
+        state=State.STUCK if stuck else opt.state_named(state) if state else None,
         claimed_before=now_ms // 1000 - int(parse_span(older).total_seconds()) if older else None,
         claimed_after=now_ms // 1000 - int(parse_span(newer).total_seconds()) if newer else None,
     )
-    found = _scan(desk, wanted, now_ms, limit=limit, pages_max=pages_max, after=after)
-    desk.emit({"records": [as_json(one, now_ms) for one in found.records], "read": found.read, "after": found.after})
+    found = _scan(terminal, wanted, now_ms, limit=limit, pages_max=pages_max, after=after)
+    terminal.emit(
+        {
+            "records": [as_json(one, now_ms) for one in found.records],
+            "itemsRead": found.items_read,
+            "after": found.after,
+        }
+    )
     table = plain_table("key", "state", "attempt", "claimed", "lease or life", "outcome", fold="outcome")
     for one in found.records:
         table.add_row(*_row(one, now_ms))
     if found.records:
-        desk.show(table)
+        terminal.show(table)
     else:
-        desk.say(f"No such record among the {found.read:,} items that were read.")
+        terminal.say(f"No such record among the {found.items_read:,} items that were read.")
     if found.after:
-        desk.note(f"There may be more: {found.read:,} items were read. Go on with --after '{found.after}'.")
+        terminal.note(f"There may be more: {found.items_read:,} items were read. Go on with --after '{found.after}'.")
 
 
-def stats(desk: Desk, *, operation: opt.OneOperation = None, pages_max: opt.PagesMax = PAGES_MAX) -> None:
+def stats(terminal: Terminal, *, operation: opt.OneOperation = None, pages_max: opt.PagesMax = PAGES_MAX) -> None:
     """Count records by operation and state. Scans the table: says before what that costs."""
     now_ms = now()
     counts: dict[str, Counter[State]] = {}
     oldest: dict[str, int] = {}
-    found = _scan(desk, Wanted(operation=operation), now_ms, limit=10**9, pages_max=pages_max, after=None)
+    found = _scan(terminal, Wanted(operation=operation), now_ms, limit=10**9, pages_max=pages_max, after=None)
     for one in found.records:
         name = one.key.operation
         counts.setdefault(name, Counter())[state_of(one, now_ms)] += 1
         oldest[name] = min(oldest.get(name, one.claimed_at), one.claimed_at)
     whole = found.after is None
-    desk.emit(
+    terminal.emit(
         {
             "operations": {name: {state.value: count[state] for state in State} for name, count in counts.items()},
             "unreadable": len(found.unreadable),
-            "read": found.read,
+            "itemsRead": found.items_read,
             "whole": whole,
         }
     )
@@ -177,15 +184,15 @@ def stats(desk: Desk, *, operation: opt.OneOperation = None, pages_max: opt.Page
         numbers = [str(counts[name][state] or "-") for state in State]
         table.add_row(name, *numbers, ago(oldest[name], now_ms))
     if counts:
-        desk.show(table)
+        terminal.show(table)
     else:
-        desk.say("The table has no records.")
+        terminal.say("The table has no records.")
     if not whole:
-        desk.note(f"This is a part: {found.read:,} items were read. Read more with --pages-max.")
+        terminal.note(f"This is a part: {found.items_read:,} items were read. Read more with --pages-max.")
 
 
 def watch(
-    desk: Desk,
+    terminal: Terminal,
     *,
     keys: Annotated[list[str] | None, typer.Argument(help="Keys to watch; without any, the whole table.")] = None,
     operation: opt.OneOperation = None,
@@ -197,50 +204,52 @@ def watch(
     wanted = [parse_key(one) for one in keys or ()]
     deadline = time.monotonic() + parse_span(stop_after).total_seconds() if stop_after else None
     if not wanted:
-        warning = scanning.cost(scanning.size(desk.connection), pages_max)
+        warning = scanning.cost(scanning.size(terminal.connection), pages_max)
         if warning:
-            desk.note(f"{warning} That is for each look, every {every:g} s.")
-    before = _look(desk, wanted, operation, pages_max)
+            terminal.note(f"{warning} That is for each look, every {every:g} s.")
+    before = _look(terminal, wanted, operation, pages_max)
     if wanted:
         for one in wanted:
             record = before.get(one)
-            desk.say(f"{one}: {reading_of(record, now()).says if record else 'no record yet.'}")
-    desk.note(f"Watching {len(wanted) or len(before)} records; Ctrl-C ends it.")
+            terminal.say(f"{one}: {reading_of(record, now()).says if record else 'no record yet.'}")
+    terminal.note(f"Watching {len(wanted) or len(before)} records; Ctrl-C ends it.")
     while deadline is None or time.monotonic() < deadline:
         time.sleep(every)
-        after = _look(desk, wanted, operation, pages_max)
+        after = _look(terminal, wanted, operation, pages_max)
         for moment in sorted(between(before, after, now()), key=lambda one: one.at):
-            desk.say(line(moment))
-            desk.emit(_moment(moment))
+            terminal.say(line(moment))
+            terminal.emit(_moment(moment))
         before = after
 
 
-def _look(desk: Desk, wanted: list[Key], operation: str | None, pages_max: int) -> dict[Key, Record]:
+def _look(terminal: Terminal, wanted: list[Key], operation: str | None, pages_max: int) -> dict[Key, Record]:
     if not wanted:
         found = scanning.find(
-            desk.connection, Wanted(operation=operation), now(), limit=10**9, pages_max=pages_max
+            terminal.connection, Wanted(operation=operation), now(), limit=10**9, pages_max=pages_max
         ).records
         return {one.key: one for one in found}
-    store = desk.connection.store()
+    store = terminal.connection.store()
     return {one: record for one in wanted if (record := store.get(one)) is not None}
 
 
-def _scan(desk: Desk, wanted: Wanted, now_ms: int, *, limit: int, pages_max: int, after: str | None) -> scanning.Found:
+def _scan(
+    terminal: Terminal, wanted: Wanted, now_ms: int, *, limit: int, pages_max: int, after: str | None
+) -> scanning.Found:
     """Scan with a warning before, progress meanwhile, and what could not be read after."""
-    if warning := scanning.cost(scanning.size(desk.connection), pages_max):
-        desk.note(warning)
+    if warning := scanning.cost(scanning.size(terminal.connection), pages_max):
+        terminal.note(warning)
 
     def progress(pages: int, items: int) -> None:
         if pages > 1:
-            desk.note(f"... {pages} pages, {items:,} items")
+            terminal.note(f"... {pages} pages, {items:,} items")
 
     found = scanning.find(
-        desk.connection, wanted, now_ms, limit=limit, pages_max=pages_max, after=after, progress=progress
+        terminal.connection, wanted, now_ms, limit=limit, pages_max=pages_max, after=after, progress=progress
     )
     for unreadable in found.unreadable[:5]:
-        desk.note(f"Skipped: {unreadable}.")
+        terminal.note(f"Skipped: {unreadable}.")
     if len(found.unreadable) > 5:
-        desk.note(f"Skipped {len(found.unreadable) - 5} more items that are no records.")
+        terminal.note(f"Skipped {len(found.unreadable) - 5} more items that are no records.")
     return found
 
 
@@ -262,14 +271,14 @@ def _shown(record: Record, now_ms: int, policy: Policy, checked: str | None) -> 
     return as_json(record, now_ms, policy) | {"says": reading.says, "next": reading.next}
 
 
-def _explain(desk: Desk, record: Record, reading: Reading, now_ms: int) -> None:
-    desk.say(str(record.key), style="bold")
-    desk.say(reading.says, style=COLOURS[reading.state])
-    desk.say(reading.next)
+def _explain(terminal: Terminal, record: Record, reading: Reading, now_ms: int) -> None:
+    terminal.say(str(record.key), style="bold")
+    terminal.say(reading.says, style=COLOURS[reading.state])
+    terminal.say(reading.next)
     details = Table.grid(padding=(0, 2))
     for name, value in _details(record, now_ms):
         details.add_row(Text(name, style="dim"), Text(printable(value)))
-    desk.show(details)
+    terminal.show(details)
 
 
 def _details(record: Record, now_ms: int) -> list[tuple[str, str]]:

@@ -6,10 +6,9 @@ from typing import Annotated
 
 import typer
 
-from idem.operators.consumers import Rules, load, written
+from idem.operators.consumer_rules import Rules, load, written
 from idem.operators.operator_errors import Exit, OperatorError
 from idem.operators.record_text import DEFAULT_POLICY, State
-from idem.operators.scanning import PAGES_MAX
 from idem.policy import Policy
 
 KEY_RULE = "How the key is made"
@@ -50,10 +49,20 @@ PagesMax = Annotated[
 Limit = Annotated[int, typer.Option(min=1, max=100_000, help="How many records at most.")]
 OneOperation = Annotated[str | None, typer.Option("--operation", "-o", help="Only this kind of work.")]
 OneState = Annotated[
-    State | None, typer.Option(help="Only records in this state. Stuck: in progress, and the lease has lapsed.")
+    str | None,
+    typer.Option(
+        help=f"Only records in this state: {', '.join(State)}. Stuck: in progress, and the lease has lapsed.",
+        metavar="<state>",
+    ),
 ]
 
-PAGES = PAGES_MAX
+
+def state_named(text: str) -> State:
+    """The state of this name. Raises OperatorError with those there are."""
+    try:
+        return State(text)
+    except ValueError:
+        raise OperatorError(f"There is no state {text!r}.", f"--state takes {', '.join(State)}.", Exit.USAGE) from None
 
 
 def policy_of(consumer: str | None) -> Policy:

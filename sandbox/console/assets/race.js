@@ -1,4 +1,4 @@
-// The race, drawn as lanes on one scale of time: who was on the wire when, who won, and what the others got.
+// The race, drawn on one scale of time: who was on the wire when, who won, and what the others got.
 
 import { post } from "./api.js";
 import { $, fill, h, json } from "./dom.js";
@@ -25,32 +25,32 @@ export function start(whenDone) {
 }
 
 function draw(race) {
-  const spans = race.lanes.map((lane) => [lane.exchanges[0].started, lane.exchanges.at(-1).ended]);
+  const spans = race.racers.map((racer) => [racer.exchanges[0].started, racer.exchanges.at(-1).ended]);
   const begin = Math.min(...spans.map(([from]) => from));
   const whole = Math.max(...spans.map(([, to]) => to)) - begin;
-  const winner = race.lanes.find((lane) => lane.won);
+  const winner = race.racers.find((racer) => racer.won);
   const slow = SLOWEST_S / whole;
-  fill($("lanes"), race.lanes.map((lane, index) => drawLane(lane, spans[index], { begin, whole, winner, slow })), scale(whole));
+  fill($("lines"), race.racers.map((racer, index) => drawRacer(racer, spans[index], { begin, whole, winner, slow })), scale(whole));
   $("race-said").className = race.fair ? "said good" : "said bad";
   fill($("race-said"), race.fair
-    ? `Lane ${winner.number} won; ${race.lanes.length - 1} were refused by its record, all within ${whole.toFixed(0)} ms.`
+    ? `Racer ${winner.number} won; ${race.racers.length - 1} were refused by its record, all within ${whole.toFixed(0)} ms.`
     : `${race.winners} claims won: this table does not keep the promise.`);
 }
 
-function drawLane(lane, [from, to], { begin, whole, winner, slow }) {
-  const bar = h("span", { class: lane.won ? "bar won" : "bar" });
+function drawRacer(racer, [from, to], { begin, whole, winner, slow }) {
+  const bar = h("span", { class: racer.won ? "bar won" : "bar" });
   bar.style.left = `${(100 * (from - begin)) / whole}%`;
   bar.style.width = `${Math.max(0.6, (100 * (to - from)) / whole)}%`;
   bar.style.animationDelay = `${(from - begin) * slow}s`;
   bar.style.animationDuration = `${Math.max(0.05, (to - from) * slow)}s`;
-  const last = lane.exchanges.at(-1);
-  const verdict = h("span", { class: lane.won ? "verdict won" : "verdict" },
-    h("b", {}, lane.won ? "claimed" : "refused"),
-    lane.won ? ` · token ${lane.token.slice(0, 8)}` : ` · lost to lane ${winner && lane.lostTo === winner.token ? winner.number : "?"}`);
+  const last = racer.exchanges.at(-1);
+  const verdict = h("span", { class: racer.won ? "verdict won" : "verdict" },
+    h("b", {}, racer.won ? "claimed" : "refused"),
+    racer.won ? ` · token ${racer.token.slice(0, 8)}` : ` · lost to racer ${winner && racer.lostTo === winner.token ? winner.number : "?"}`);
   verdict.style.animationDelay = `${(to - begin) * slow}s`;
-  const details = h("details", { class: lane.won ? "lane won" : "lane" },
+  const details = h("details", { class: racer.won ? "racer won" : "racer" },
     h("summary", {},
-      h("span", { class: "number" }, `Lane ${lane.number}`),
+      h("span", { class: "number" }, `Racer ${racer.number}`),
       h("span", { class: "track", "aria-hidden": "true" }, bar),
       h("span", { class: "ms" }, `${(to - from).toFixed(0)} ms`),
       verdict),

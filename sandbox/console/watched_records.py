@@ -7,17 +7,16 @@ from threading import Lock
 from typing import Any
 
 from idem.dynamo.schema import primary_key
-from idem.operators.connection import Connection
 from idem.operators.record_text import as_json, now, parse_key, reading_of
 from idem.operators.scanning import Wanted, find
 from idem.operators.timeline import Moment, between, told
 from idem.record import Key, Record
-from sandbox.console.activity import Activity, Line
+from sandbox.console.activity import Activity, LoggedDelivery
+from sandbox.stack_connection import LEDGER, StackConnection
 
 SHOWN_MAX = 200  # records on the page
 PAGES_MAX = 1  # of 1 MB, for each look
 MOMENTS_MAX = 5_000
-LEDGER_OUTPUT = "LedgerTableName"
 
 KINDS = {
     "Replays": "replayed",
@@ -33,10 +32,10 @@ KINDS = {
 """Outcomes of deliveries that left no other trace in the record, in words."""
 
 
-class Ledger:
-    """One table, looked at again and again."""
+class WatchedRecords:
+    """The records of one table, looked at again and again."""
 
-    def __init__(self, connection: Connection, activity: Activity) -> None:
+    def __init__(self, connection: StackConnection, activity: Activity) -> None:
         self._connection = connection
         self._activity = activity
         self._seen: dict[Key, Record] = {}
@@ -105,14 +104,14 @@ class Ledger:
 
     def _effects(self) -> Counter[str] | None:
         """Rows of the stack's ledger for each idempotency key."""
-        table = self._connection.outputs.get(LEDGER_OUTPUT)
+        table = self._connection.outputs.get(LEDGER)
         if table is None:
             return None
         answer = self._connection.dynamodb.scan(TableName=table, ProjectionExpression="idempotencyKey")
         return Counter(item["idempotencyKey"]["S"] for item in answer["Items"] if "idempotencyKey" in item)
 
 
-def _logged(key: Key, line: Line) -> Moment | None:
+def _logged(key: Key, line: LoggedDelivery) -> Moment | None:
     """A delivery from the logs that the record itself does not tell of."""
     kind = KINDS.get(line.outcome)
     if line.key != str(key) or kind is None:

@@ -1,15 +1,12 @@
 from __future__ import annotations
 
-import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from idem.operators import consumers, samples, webhook_samples
+from idem.operators import consumer_rules, samples
 from idem.operators.operator_errors import OperatorError
-from idem.operators.record_text import now
-from idem.operators.samples import as_request
-from idem.operators.webhook_samples import PROVIDERS, scheme_of, signed
 from sandbox.isolation import ROOT
 
 EVENTS = ROOT / "events"
@@ -20,7 +17,7 @@ def quiet(_text: str) -> None:
 
 
 def keys_of(name: str, consumer: str, provider: str | None = None) -> list[str]:
-    rules = consumers.load(consumer)
+    rules = consumer_rules.load(consumer)
     found = samples.deliveries(samples.load(str(EVENTS / name)), provider, quiet)
     return [str(rules.key_of(one)) for one in found]
 
@@ -44,7 +41,14 @@ def test_a_message_that_cannot_be_read_is_told_and_the_others_are_read() -> None
     assert len(told) == 1
 
 
-@pytest.mark.parametrize("path", sorted(path.relative_to(EVENTS).as_posix() for path in EVENTS.rglob("*.json")))
+EVERY_SAMPLE = sorted(path.relative_to(EVENTS).as_posix() for path in EVENTS.rglob("*.json"))
+
+
+def test_the_samples_of_the_repository_are_there() -> None:
+    assert len(EVERY_SAMPLE) > 5
+
+
+@pytest.mark.parametrize("path", EVERY_SAMPLE)
 def test_every_sample_of_the_repository_can_be_read_and_sent(path: str) -> None:
     sample = samples.load(str(EVENTS / path))
     assert samples.messages(sample)
@@ -79,40 +83,9 @@ def test_a_setting_that_leads_nowhere_is_refused(setting: str) -> None:
         samples.change({"orderId": "1", "lines": []}, [setting])
 
 
-SECRETS = {"adyen": "ab" * 32, "adyen_platform": "ab" * 32, "adyen-platform": "ab" * 32, "discord": "ab" * 32}
-
-
-@pytest.mark.parametrize("provider", PROVIDERS)
-def test_what_is_signed_for_a_provider_passes_its_own_check(provider: str) -> None:
-    if provider in SECRETS or provider in {"standard", "svix"}:
-        return  # their secrets have a form of their own; their own tests sign and verify
-    url = "https://example.org/hook"
-    scheme = scheme_of(provider, {}, url)
-    body = json.dumps({"id": "1", "webhookTimestamp": now()}).encode()
-    request = as_request(body, {"content-type": "application/json"})
-    scheme.verify(signed(scheme, request, ["a secret"], now()), ["a secret"], now())
-
-
-def test_a_provider_that_nobody_knows_is_refused_with_those_there_are() -> None:
-    with pytest.raises(OperatorError, match="github"):
-        scheme_of("acme", {})
-    with pytest.raises(OperatorError, match="Whose webhook"):
-        webhook_samples.scheme_of(None, {"content-type": "application/json"})
-
-
-def test_a_rule_on_the_command_line_is_a_key_rule() -> None:
-    rules = consumers.written("o.p", by=None, fields=["a", "b"], intent=None, header=None)
-    (delivery,) = samples.deliveries({"a": 1, "b": "x"}, None, quiet)
-    assert str(rules.key_of(delivery)) == "o.p#1#x"
-
-
-@pytest.mark.parametrize(("by", "fields"), [("message-id", ["a"]), (None, []), ("luck", [])])
-def test_no_rule_two_rules_and_unknown_rules_are_refused(by: str | None, fields: list[str]) -> None:
-    with pytest.raises(OperatorError):
-        consumers.written("o.p", by=by, fields=fields, intent=None, header=None)
-
-
-@pytest.mark.parametrize("name", ["no.such.module", "json", "handlers.orders:fulfil_order", "handlers.orders:nothing"])
-def test_what_is_no_consumer_is_refused_with_what_is_expected(name: str) -> None:
-    with pytest.raises(OperatorError, match="OPERATION and KEY"):
-        consumers.load(name)
+@pytest.mark.parametrize(("text", "said"), [("{", "not JSON"), ("[" * 100_000, "too deep")])
+def test_a_file_that_cannot_be_read_is_said_to_be_so(tmp_path: Path, text: str, said: str) -> None:
+    file = tmp_path / "sample.json"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(OperatorError, match=said):
+        samples.load(str(file))

@@ -9,9 +9,9 @@ import os
 import pty
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import boto3
 import pytest
@@ -22,6 +22,7 @@ from idem.operators.cli import main
 from idem.operators.connection import Connection
 from sandbox.account import LocalAccount
 from sandbox.isolation import ROOT
+from tests.operators.records_in_every_state import EVERY, put
 
 TABLE = "records"
 
@@ -52,16 +53,17 @@ class Ran:
 
 
 class Cli:
-    """The command line on a table in the local account, with nothing of this machine's AWS set-up.
+    """The command line on one table, with nothing of this machine's AWS set-up.
 
     Runs in this process, because starting another one takes longer than most commands; `program` and `on_a_terminal` start one.
     """
 
-    def __init__(self, account: LocalAccount, table: str) -> None:
-        self.account = account
+    def __init__(self, environment: Mapping[str, str], make_client: Callable[[str], Any], table: str) -> None:
+        self.aws = make_client
         self.table = table
-        self.client = account.client("dynamodb")
+        self.client = make_client("dynamodb")
         self.store = DynamoStore(self.client, table)
+        self._base = environment
 
     def __call__(self, *arguments: str, **environment: str | None) -> Ran:
         out, err = io.StringIO(), io.StringIO()
@@ -107,7 +109,7 @@ class Cli:
 
     def _environment(self, changes: Mapping[str, str | None]) -> dict[str, str]:
         ours = {"IDEM_TABLE": self.table, "TERM": "dumb", "TERMINAL_WIDTH": "160"}
-        found = {**self.account.environment(), **ours, **changes}
+        found = {**self._base, **ours, **changes}
         return {name: value for name, value in found.items() if value is not None}
 
 
@@ -123,12 +125,37 @@ def cli_account() -> Iterator[LocalAccount]:
         yield account
 
 
+def cli_of(account: LocalAccount, table: str) -> Cli:
+    """The command line on a table of a local account; without a name, on none."""
+    return Cli(account.environment(), cast("Callable[[str], Any]", account.client), table)
+
+
 @pytest.fixture(scope="module")
 def cli(cli_account: LocalAccount, request: pytest.FixtureRequest) -> Cli:
-    """The command line on a table of this module's own."""
+    """The command line on a table of this module's own, in the local account."""
     table = request.module.__name__.rpartition(".")[2]
     make_table(cli_account.client("dynamodb"), table)
-    return Cli(cli_account, table)
+    return cli_of(cli_account, table)
+
+
+@pytest.fixture
+def every_state(cli: Cli) -> None:
+    """One record in each state, before every test."""
+    for item in cli.client.scan(TableName=cli.table)["Items"]:
+        cli.client.delete_item(TableName=cli.table, Key={"pk": item["pk"]})
+    put(cli.client, cli.table, *EVERY)
+
+
+@pytest.fixture
+def moto_cli(connection: Connection) -> Cli:
+    """The command line on an empty table on moto: what needs no process of its own."""
+    environment = {
+        "AWS_ACCESS_KEY_ID": "testing",
+        "AWS_SECRET_ACCESS_KEY": "testing",
+        "AWS_REGION": "us-east-1",
+        "AWS_DEFAULT_REGION": "us-east-1",
+    }
+    return Cli(environment, connection.client, TABLE)
 
 
 def make_table(client: Any, name: str = TABLE) -> None:

@@ -1,4 +1,4 @@
-"""`send`: to a queue of the local account, and signed to a receiver on this machine."""
+"""`send`: to a queue of the local account, and signed to a receiver on this machine. `race`: on a table of the local account."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from idem import Consumer, MemoryStore, Policy, Retention, WebhookSource, keys
-from idem.operators.webhook_samples import scheme_of
-from tests.cli.conftest import Cli
+from idem.webhooks.schemes import stripe
+from tests.operators.conftest import Cli
 
 pytestmark = pytest.mark.e2e
 
@@ -35,7 +35,7 @@ def receiver() -> Iterator[Receiver]:
     found = Receiver("")
     consumer = Consumer(
         operation="payments.credit",
-        source=WebhookSource(scheme_of("stripe", {}), lambda: [SECRET]),
+        source=WebhookSource(stripe(), lambda: [SECRET]),
         key=keys.event_id(),
         work=lambda delivery, _claim: found.runs.append(delivery.event_id),
         policy=Policy(retention=Retention.WEBHOOK),
@@ -105,7 +105,7 @@ def test_answers_are_counted_for_people(cli: Cli, receiver: Receiver) -> None:
 
 
 def test_a_queue_gets_every_message_of_a_sample(cli: Cli) -> None:
-    sqs: Any = cli.account.client("sqs")
+    sqs: Any = cli.aws("sqs")
     for name, attributes in (("plain", {}), ("ordered.fifo", {"FifoQueue": "true"})):
         url = sqs.create_queue(QueueName=name, Attributes=attributes)["QueueUrl"]
         ran = cli("send", ORDER, "--queue", url, "--times", "2", "--set", "orderId=77")
@@ -126,10 +126,21 @@ def test_a_queue_gets_every_message_of_a_sample(cli: Cli) -> None:
         ((ORDER, "--url", "nonsense"), 2, "https://"),
         ((ORDER, "--url", "http://127.0.0.1:9/", "--secret", SECRET), 2, "Whose webhook"),
         ((PAYMENT, "--url", "http://127.0.0.1:9/", "--secret", SECRET), 3, "does not answer"),
-        ((PAYMENT, "--to", "payments"), 2, "--stack"),
     ],
 )
 def test_what_cannot_be_sent_is_said(cli: Cli, arguments: tuple[str, ...], status: int, said: str) -> None:
     ran = cli("send", *arguments, AWS_ENDPOINT_URL=None)
     assert ran.status == status
     assert said in ran.err
+
+
+def test_a_race_has_one_winner_to_whom_all_others_lost(cli: Cli) -> None:
+    found = cli("race", "--racers", "4", "--json").json
+    (winner,) = [racer for racer in found["racers"] if racer["won"]]
+    losers = [racer for racer in found["racers"] if not racer["won"]]
+    assert len(losers) == 3
+    for racer in losers:
+        (refused,) = racer["exchanges"]
+        assert refused["error"] == "ConditionalCheckFailedException"
+        assert refused["response"]["Item"]["claimToken"]["S"] == winner["token"]
+    assert cli("show", found["key"]).status == 1  # it was removed again

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from benchmarks.expressions import condition, update
-from benchmarks.statements import parse
+from benchmarks.partiql_stub import parse
 from benchmarks.units import read_units, write_units
 
 Body = Mapping[str, Any]

@@ -18,7 +18,7 @@ from idem.operators.record_text import (
     state_of,
 )
 from idem.record import TakeOver, decide
-from tests.cli.records import EVERY, EXPIRED, FAILED, NOW, RECLAIMABLE, RUNNING, STUCK, SUCCEEDED
+from tests.operators.records_in_every_state import EVERY, EXPIRED, FAILED, NOW, RECLAIMABLE, RUNNING, STUCK, SUCCEEDED
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from starlette.responses import PlainTextResponse
 from starlette.types import Message, Scope
 
-from sandbox.console.same_origin import BODY_BYTES_MAX, Guard
+from sandbox.console.same_origin import BODY_BYTES_MAX, SameOrigin
 
 HOST = "127.0.0.1:8787"
 OURS = {"host": HOST, "origin": f"http://{HOST}", "content-type": "application/json", "content-length": "2"}
@@ -33,8 +33,8 @@ def answer(method: str, headers: dict[str, str] | list[tuple[str, str]]) -> tupl
     async def send(message: Message) -> None:
         sent.append(message)
 
-    guard = Guard(PlainTextResponse("reached"), hosts=[HOST, "localhost:8787"])
-    asyncio.run(guard(scope, receive, send))
+    app = SameOrigin(PlainTextResponse("reached"), hosts=[HOST, "localhost:8787"])
+    asyncio.run(app(scope, receive, send))
     found: Any = sent[0]
     return found["status"], {name.decode(): value.decode() for name, value in found["headers"]}
 

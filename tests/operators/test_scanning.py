@@ -7,7 +7,7 @@ from idem.operators.connection import Connection
 from idem.operators.record_text import now
 from idem.operators.scanning import Size, Wanted, cost, find, pages, size
 from idem.record import StoredResult
-from tests.cli.records import SUCCEEDED, put
+from tests.operators.records_in_every_state import SUCCEEDED, put
 
 LARGE = StoredResult("json", '"' + "x" * 250_000 + '"')
 
