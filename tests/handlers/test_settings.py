@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from handlers.wiring import OrdersSettings, PaymentsSettings
+from handlers.settings import OrdersSettings, PaymentsSettings
 from idem.errors import ConfigurationError
 
 

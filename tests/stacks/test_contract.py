@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 from aws_lambda_powertools import Metrics
-
-from handlers import orders, payments
 from handlers.observing import Observer
 from handlers.wiring import OrdersSettings, PaymentsSettings, Settings
+
+from handlers import orders, payments
 from idem import Delivery, Ending, Key, Record, Retry, Status, Unavailable
 from idem.cdk import queue_limits, webhook_receiver
 from idem.errors import ClaimLost, ConfigurationError, StoreUnavailable, UnsettledWork

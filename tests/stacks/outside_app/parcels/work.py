@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from handlers import wiring
 from handlers.observing import observer
+
+from handlers import wiring
 from idem import Claim, Consumer, Delivery, DynamoStore, Policy, Retention, SqsSource, WebhookSource, keys, schemes
 from idem.consumer import Work
 from idem.keys import KeyRule

@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from handlers.measuring import MeasuredStore
-from handlers.observing import Observer
 from idem import Commit, Consumer, MemoryStore, Policy, Retention, SqsSource, keys
+from idem.on_lambda import MeasuredStore, Observer
 from idem.testing import FaultyStore, ManualClock, crash_before, sqs_event
 
 SECRET_WORD = "tea-250g"
@@ -125,8 +124,9 @@ def test_a_duplicate_of_work_in_flight_is_held_and_says_whose_attempt_it_met(ben
 
 def test_every_line_has_key_attempt_outcome_and_origin(bench: Bench) -> None:
     bench.deliver("1", "2")
-    for line in bench.lines():
-        assert line["key"].startswith("orders.fulfil#")
+    lines = bench.lines()
+    assert [line["key"] for line in lines] == ["orders.fulfil#1", "orders.fulfil#2"]
+    for line in lines:
         assert line["attempt"] == 1
         assert line["outcome"] == "FirstRuns"
         assert line["origin"]["messageId"].startswith("message-")

@@ -1,23 +1,4 @@
-"""Logs and metrics: one line and one count for each delivery. Keys, attempts, outcomes and origins; never a payload.
-
-The metrics, each with the dimensions `service` and `operation`:
-
-    Claims                keys won, whatever became of the work; Takeovers are those among them that were not the first
-    FirstRuns             deliveries whose work was done now
-    Replays               duplicates that were answered from the record
-    Held                  duplicates that met an attempt in flight, and come again
-    Mismatches            a key that came with another request than before
-    StoredFailures        duplicates of work that had failed for good
-    PermanentFailures     work that failed for good now; TransientFailures: work that will be tried again
-    Ignored               first runs that had nothing to do: an event of another type, or an older one
-    LostClaims            a worker that was overtaken while it worked
-    Unrecorded            work that was done, and its outcome not recorded
-    Unsettled             an attempt that never ended, held for a person
-    ResultsNotKept        results that could not be stored: replays say so
-    Handshakes            a provider's checks of the address, answered without any work
-    StoreUnavailable, NotStarted, Malformed, EventsRefused    deliveries that did not get as far as their work
-    ClaimTime, RecordTime, DeliveryTime                       milliseconds
-"""
+"""Logs and metrics: one line and one count for each delivery. Keys, attempts, outcomes and origins; never a payload."""
 
 from __future__ import annotations
 
@@ -32,11 +13,9 @@ from typing import Any
 from aws_lambda_powertools import Logger
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
-from idem import Busy, Claim, Delivery, Done, Ending, Key, NotStarted, Outcome, Rejected, Retry, Unavailable
-from idem.errors import ClaimLost, InputRefused, NotAnEvent, RequestMismatch, StoredFailure, UnsettledWork
+from idem import Claim, Delivery, Done, Ending, Key
+from idem.on_lambda.metrics import NAMESPACE, metric_of
 from idem.record import Answer, StoredResult
-
-NAMESPACE = "Idem"  # unless POWERTOOLS_METRICS_NAMESPACE says otherwise
 
 
 class Observer:
@@ -134,36 +113,7 @@ class Observer:
             self._metrics.add_metric(name, unit, value)
 
 
-def metric_of(outcome: Outcome) -> str:
-    """The name under which an outcome is counted."""
-    match outcome:
-        case Done(replayed=replayed):
-            return "Replays" if replayed else "FirstRuns"
-        case Busy():
-            return "Held"
-        case Retry(error=ClaimLost()):
-            return "LostClaims"
-        case Retry(error=UnsettledWork()):
-            return "Unsettled"
-        case Retry():
-            return "TransientFailures"
-        case Rejected(error=RequestMismatch()):
-            return "Mismatches"
-        case Rejected(error=StoredFailure()):
-            return "StoredFailures"
-        case Rejected(error=NotAnEvent()):
-            return "Handshakes"
-        case Rejected(error=InputRefused()):
-            return "Malformed"
-        case Rejected():
-            return "PermanentFailures"
-        case Unavailable(ran=ran):
-            return "Unrecorded" if ran else "StoreUnavailable"
-        case NotStarted():
-            return "NotStarted"
-
-
 @cache
-def observer(operation: str) -> Observer:
+def observer_of(operation: str) -> Observer:
     """The observer of an operation, one for each execution environment."""
     return Observer(operation)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from handlers.observing import Observer
 from idem import Claim, Key, Record, Store
 from idem.errors import IdemError
+from idem.on_lambda.observer import Observer
 from idem.record import Answer, Failure, Request, StoredResult, Succeeded
 from idem.store import Complete, Recording
 from idem.writes import Write
