@@ -39,9 +39,12 @@ def test_an_alarm_that_was_called_off_does_not_ring(rung: Queue[str]) -> None:
 
 
 def test_calling_off_what_has_rung_is_fine(rung: Queue[str]) -> None:
-    call_off = Alarms().plan(0, ring(rung, "first"))
-    rung.get(timeout=PATIENCE_S)
+    alarms = Alarms()
+    call_off = alarms.plan(0, ring(rung, "first"))
+    assert rung.get(timeout=PATIENCE_S) == "first"
     call_off()
+    alarms.plan(0, ring(rung, "second"))
+    assert rung.get(timeout=PATIENCE_S) == "second"
 
 
 def test_an_earlier_alarm_that_is_planned_later_is_not_slept_through(rung: Queue[str]) -> None:

@@ -14,10 +14,10 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk.assertions import Template
 
-from tests.stacks import alone
+from tests.cdk import alone
+from tests.cdk.linting import lint_errors
+from tests.cdk.reading import as_list, resources, statements
 from tests.stacks.conftest import ROOT
-from tests.stacks.linting import lint_errors
-from tests.stacks.reading import as_list, resources, statements
 from tests.stacks.test_nag import findings
 
 THEIRS = ROOT / "tests" / "stacks" / "outside_app"
