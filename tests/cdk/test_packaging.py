@@ -294,9 +294,3 @@ def test_a_line_that_is_no_exact_pin_is_refused(tmp_path: Path, line: str) -> No
 def test_a_missing_lock_file_is_refused_with_the_remedy(tmp_path: Path) -> None:
     with pytest.raises(PackagingError, match="--generate-hashes"):
         pins(tmp_path / "lock.txt")
-
-
-def test_a_module_named_for_leaving_out_is_left_out_at_the_top_only(project: Path) -> None:
-    files = source_files(project, "idem", without=frozenset({"testing"}))
-    assert "idem/testing.py" not in files
-    assert "idem/sources/testing.py" in files
