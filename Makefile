@@ -104,7 +104,7 @@ UV_LOCK = $(PY) -m uv pip compile --quiet --universal --python-version 3.11 --ge
 .PHONY: lock
 lock: setup ## write the lock files again (UPGRADE=--upgrade for newer versions)
 	@$(UV_LOCK) pyproject.toml --extra lambda -o requirements/lambda.txt
-	@$(UV_LOCK) pyproject.toml --all-extras -c requirements/lambda.txt -o requirements/dev.txt
+	@$(UV_LOCK) pyproject.toml --all-extras --group dev --group console -c requirements/lambda.txt -o requirements/dev.txt
 	@echo 'ministack==1.5.33' | $(UV_LOCK) - -o requirements/engine.txt
 	@printf 'aws-lambda-powertools\nboto3\nmatplotlib>=3.11\n' | $(UV_LOCK) - -c requirements/lambda.txt -o requirements/bench.txt
 	@echo 'idemkit[dynamodb]==1.0.2' | $(UV_LOCK) - -o requirements/idemkit.txt

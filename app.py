@@ -18,11 +18,12 @@ import aws_cdk as cdk
 from aws_cdk import aws_lambda as lambda_
 from constructs import Node
 
-from idem.cdk import Front, StackError, stage_asset
+from idem.cdk import Front, StackError
+from stacks.asset import stage_asset
 from stacks.idempotency_stack import IdempotencyStack
 from stacks.stage import Stage, StageError, TableName
 
-ROOT = Path(__file__).resolve().parent
+STAGING = Path(__file__).resolve().parent / "cdk.out" / "staging"
 DEFAULT_STAGE = "dev"
 FRONTS = {"function-url": Front.FUNCTION_URL, "http-api": Front.HTTP_API}
 
@@ -31,12 +32,7 @@ T = TypeVar("T")
 
 def build(app: cdk.App, stage: Stage) -> IdempotencyStack:
     """Add the stack of one stage to `app`. Needs no credentials, no Docker and no network."""
-    asset = stage_asset(
-        root=ROOT,
-        lock=ROOT / "requirements" / "lambda.txt",
-        into=ROOT / "cdk.out" / "staging",
-        with_faults=stage.with_faults,
-    )
+    asset = stage_asset(STAGING, with_faults=stage.with_faults)
     # The digest is handed over so that CDK names the asset by content alone and reads the folder once.
     code = lambda_.Code.from_asset(str(asset.path), asset_hash=asset.digest)
     return IdempotencyStack(app, f"Idem-{stage.name}", stage=stage, code=code)

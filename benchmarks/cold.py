@@ -35,7 +35,7 @@ def main() -> None:
     """Answer the event on standard input with the handler that is named on the command line."""
     which = sys.argv[1]
     module = import_module(HANDLERS[which])
-    client: Any = import_module("handlers.wiring").dynamodb() if which == "ours" else module.client
+    client: Any = import_module("idem.on_lambda").dynamodb() if which == "ours" else module.client
     response = import_module("botocore.awsrequest").AWSResponse
     headers = {"Content-Type": "application/x-amz-json-1.0"}
     client.meta.events.register("before-send.*", lambda request, **_: response(request.url, 200, headers, _Empty()))

@@ -24,7 +24,7 @@ ACCOUNT = {
     "AWS_CONFIG_FILE": os.devnull,
     "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
 }
-# The configuration of the handlers' own client (`handlers/wiring.py`; a test says that they agree).
+# The configuration of the handlers' own client (`idem/on_lambda/clients.py`; a test says that they agree).
 PRODUCT = Config(
     connect_timeout=1,
     read_timeout=2,

@@ -26,8 +26,8 @@ ROOT = Path(__file__).resolve().parent.parent
 IMPORT_ROUNDS, COLD_ROUNDS, BYTECODE_FREE_ROUNDS = 9, 11, 5
 STAGE = """
 from pathlib import Path
-from idem.cdk.packaging import stage_asset
-print(stage_asset(root=Path("."), lock=Path("requirements/lambda.txt"), into=Path("build/asset")).path)
+from stacks.asset import stage_asset
+print(stage_asset(Path("build/asset")).path)
 """
 IMPORTS = {
     "ours": "idem",

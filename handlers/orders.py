@@ -10,11 +10,11 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from handlers import wiring
 from handlers.ledger import Effect, effect_row
-from handlers.observing import observer
+from handlers.settings import OrdersSettings
 from idem import Claim, Consumer, Delivery, Policy, Retention, SqsSource, keys
 from idem.consumer import Work
+from idem.on_lambda import dynamo_store, dynamodb, lambda_handler, observer_of, sqs
 
 OPERATION = "orders.fulfil"
 
@@ -63,16 +63,16 @@ POLICY = Policy(retention=Retention.QUEUE, permanent=(InvalidOrder,))
 
 def build() -> Consumer:
     """The consumer, with everything real."""
-    settings = wiring.OrdersSettings.from_environment(os.environ)
+    settings = OrdersSettings.from_environment(os.environ)
     return Consumer(
         operation=OPERATION,
-        source=SqsSource(client=wiring.sqs(), queue_url=settings.orders_queue_url),
+        source=SqsSource(client=sqs(), queue_url=settings.orders_queue_url),
         key=KEY,
-        work=fulfil_order(wiring.dynamodb(), settings.ledger_table),
+        work=fulfil_order(dynamodb(), settings.ledger_table),
         policy=POLICY,
-        store=wiring.store(settings),
-        observe=observer(OPERATION),
+        store=dynamo_store(settings),
+        observe=observer_of(OPERATION),
     )
 
 
-handler = wiring.lambda_handler(build)
+handler = lambda_handler(build)

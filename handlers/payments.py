@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from handlers import wiring
 from handlers.ledger import Effect, effect_row
-from handlers.observing import observer
+from handlers.settings import PaymentsSettings
 from idem import Claim, Commit, Consumer, Delivery, Policy, Retention, WebhookSource, keys, schemes
 from idem.consumer import Work
+from idem.on_lambda import dynamo_store, lambda_handler, observer_of, signing_secrets
 
 OPERATION = "payments.credit"
 
@@ -51,16 +51,16 @@ POLICY = Policy(retention=Retention.WEBHOOK, permanent=(InvalidPayment, KeyError
 
 def build() -> Consumer:
     """The consumer, with everything real."""
-    settings = wiring.PaymentsSettings.from_environment(os.environ)
+    settings = PaymentsSettings.from_environment(os.environ)
     return Consumer(
         operation=OPERATION,
-        source=WebhookSource(schemes.stripe(), wiring.signing_secrets(settings.payments_secret_id)),
+        source=WebhookSource(schemes.stripe(), signing_secrets(settings.payments_secret_id)),
         key=KEY,
         work=credit_payment(settings.ledger_table),
         policy=POLICY,
-        store=wiring.store(settings),
-        observe=observer(OPERATION),
+        store=dynamo_store(settings),
+        observe=observer_of(OPERATION),
     )
 
 
-handler = wiring.lambda_handler(build)
+handler = lambda_handler(build)

@@ -8,23 +8,17 @@ other without crediting anything twice.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 
-from handlers import wiring
-from handlers.observing import observer
 from handlers.payments import OPERATION, POLICY, credit_payment
+from handlers.settings import PaymentsQueueSettings
 from idem import Consumer, SqsSource
+from idem.on_lambda import dynamo_store, lambda_handler, observer_of, sqs
 from idem.webhooks.forwarder import forwarded_event
 
 # What `keys.event_id()` is inline, read from the message's attributes.
 KEY = forwarded_event
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PaymentsQueueSettings(wiring.Settings):
-    """What the crediting function reads."""
-
-    payments_queue_url: str
+# The work and the policy are those of `payments.py`.
 
 
 def build() -> Consumer:
@@ -32,13 +26,13 @@ def build() -> Consumer:
     settings = PaymentsQueueSettings.from_environment(os.environ)
     return Consumer(
         operation=OPERATION,
-        source=SqsSource(client=wiring.sqs(), queue_url=settings.payments_queue_url),
+        source=SqsSource(client=sqs(), queue_url=settings.payments_queue_url),
         key=KEY,
         work=credit_payment(settings.ledger_table),
         policy=POLICY,
-        store=wiring.store(settings),
-        observe=observer(OPERATION),
+        store=dynamo_store(settings),
+        observe=observer_of(OPERATION),
     )
 
 
-handler = wiring.lambda_handler(build)
+handler = lambda_handler(build)

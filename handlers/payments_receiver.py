@@ -6,22 +6,13 @@ It claims nothing, so it needs no table: only the secret and the queue.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 
-from handlers import wiring
-from handlers.observing import observer
+from handlers.settings import PaymentsReceiverSettings
 from idem import WebhookSource, schemes
+from idem.on_lambda import lambda_handler, observer_of, signing_secrets, sqs
 from idem.webhooks.forwarder import Forwarder
 
 OPERATION = "payments.receive"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PaymentsReceiverSettings(wiring.Environment):
-    """What the receiving function reads."""
-
-    payments_secret_id: str
-    payments_queue_url: str
 
 
 def build() -> Forwarder:
@@ -29,11 +20,11 @@ def build() -> Forwarder:
     settings = PaymentsReceiverSettings.from_environment(os.environ)
     return Forwarder(
         operation=OPERATION,
-        source=WebhookSource(schemes.stripe(), wiring.signing_secrets(settings.payments_secret_id)),
-        client=wiring.sqs(),
+        source=WebhookSource(schemes.stripe(), signing_secrets(settings.payments_secret_id)),
+        client=sqs(),
         queue_url=settings.payments_queue_url,
-        observe=observer(OPERATION),
+        observe=observer_of(OPERATION),
     )
 
 
-handler = wiring.lambda_handler(build)
+handler = lambda_handler(build)

@@ -9,10 +9,12 @@ from idem.delivery import Done as Done
 from idem.delivery import Ending as Ending
 from idem.delivery import NotStarted as NotStarted
 from idem.delivery import Outcome as Outcome
+from idem.delivery import Overtaken as Overtaken
 from idem.delivery import Rejected as Rejected
 from idem.delivery import Retry as Retry
 from idem.delivery import Unavailable as Unavailable
 from idem.delivery import Unreadable as Unreadable
+from idem.delivery import Unsettled as Unsettled
 from idem.dynamo.store import DynamoStore as DynamoStore
 from idem.errors import ClaimLost as ClaimLost
 from idem.errors import ConfigurationError as ConfigurationError

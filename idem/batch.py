@@ -221,20 +221,20 @@ class Batch:
                     unrecorded = self._flow.raised(step.claim, error)
             self._recorder.put(Worked(claimed=step, unrecorded=unrecorded, started=started, ended=now_ms))
         else:
-            outcome = self._guarded(step, ended, started)
+            outcome, not_kept = self._guarded(step, ended, started)
             taken = self._clock.now_ms() - now_ms
-            self._end(step.index, step.key, outcome, started=started, ended=now_ms, record_ms=taken)
+            self._end(step.index, step.key, outcome, started=started, ended=now_ms, record_ms=taken, not_kept=not_kept)
 
-    def _guarded(self, one: Waiting, ended: Ended, started: int) -> Outcome:
+    def _guarded(self, one: Waiting, ended: Ended, started: int) -> tuple[Outcome, str | None]:
         wanted = self._request(one, started)
         match ended:
             case Raised(error):
-                return self._flow.reject(wanted, error)
+                return self._flow.reject(wanted, error), None
             case Returned(Commit() as commit):
                 return self._flow.guard(wanted, commit)
             case Returned(value):
                 wrong = ConfigurationError(f"a plan must return a Commit, not {type(value).__name__}")
-                return self._flow.reject(wanted, wrong)
+                return self._flow.reject(wanted, wrong), None
 
     # --- what has to come later ---
 

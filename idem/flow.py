@@ -219,21 +219,25 @@ class Flow:
             return self.record(self.raised(ended.finish.claim, error))
         return unrecorded(ended, error)
 
-    def guard(self, wanted: Request, commit: Commit) -> Outcome:
-        """Record and write in one transaction, without a claim before. The record's life counts from now."""
+    def guard(self, wanted: Request, commit: Commit) -> tuple[Outcome, str | None]:
+        """Record and write in one transaction, without a claim before: the outcome, and why its result was not kept.
+
+        The record's life counts from now.
+        """
         stored, shown = results.store(commit.result, self.policy.result_bytes_max)
         wanted = replace(wanted, expires_at=self.expires_at())
         try:
             answer = self.store.guard(wanted, stored, commit.writes)
         except TransactionRefused as error:
-            return self.reject(wanted, error)
+            return self.reject(wanted, error), None
         except IdemError as unknown:
-            return Unavailable(unknown, ran=False)
+            return Unavailable(unknown, ran=False), None
         if isinstance(answer, Succeeded) and answer.record.claim_token == wanted.token:
-            return Done(shown, replayed=False, attempt=answer.record.attempt)
+            done = Done(shown, replayed=False, attempt=answer.record.attempt)
+            return done, stored.text if stored.kind == "omitted" else None
         if isinstance(answer, Claim):
             raise AssertionError("a guard leaves no claim behind")
-        return refusal(answer)
+        return refusal(answer), None
 
     def reject(self, wanted: Request, error: BaseException) -> Outcome:
         """The outcome of a plan that raised: a permanent error is stored, so that the key answers with it from now on."""

@@ -19,11 +19,12 @@ from typing import Any
 
 from handlers import orders as real_orders
 from handlers import payments as real_payments
-from handlers import wiring
 from handlers.ledger import Effect, effect_row
+from handlers.settings import OrdersSettings
 from idem import Claim, Commit, Consumer, Delivery
 from idem.consumer import Work
 from idem.keys import look_up
+from idem.on_lambda import lambda_handler
 
 MARKS = (("sandbox", "die"), ("data", "object", "metadata", "sandbox_die"))
 HANG_SECONDS = 60  # far above the sandbox's function time-outs
@@ -72,9 +73,9 @@ def _troubled(consumer: Consumer, ledger_table: str) -> Consumer:
 
 
 def _orders() -> Consumer:
-    ledger_table = wiring.OrdersSettings.from_environment(os.environ).ledger_table
+    ledger_table = OrdersSettings.from_environment(os.environ).ledger_table
     return mortal(_troubled(real_orders.build(), ledger_table))
 
 
-orders = wiring.lambda_handler(_orders)
-payments = wiring.lambda_handler(lambda: mortal(real_payments.build()))
+orders = lambda_handler(_orders)
+payments = lambda_handler(lambda: mortal(real_payments.build()))

@@ -10,13 +10,23 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from idem.cdk.alarms import EndingAlarms, TableAlarms
-from idem.cdk.dashboard import Dashboard, LogQueries, Watched
-from idem.cdk.environment import METRICS_NAMESPACE, Reporting
-from idem.cdk.function import WorkerFunction, WorkerOptions
-from idem.cdk.queue_consumer import QueueConsumer
-from idem.cdk.tables import ExistingTable, IdempotencyTable, LedgerTable, RecordTable
-from idem.cdk.webhook_receiver import RECORDS_KEPT_SECONDS, WebhookReceiver
+from idem.cdk import (
+    Dashboard,
+    EndingAlarms,
+    ExistingTable,
+    IdempotencyTable,
+    LedgerTable,
+    LogQueries,
+    QueueConsumer,
+    RecordTable,
+    Reporting,
+    TableAlarms,
+    Watched,
+    WebhookReceiver,
+    WorkerFunction,
+    WorkerOptions,
+)
+from idem.cdk.webhook_receiver import RECORDS_KEPT_SECONDS
 from stacks.environment import CREDITS_URL_VARIABLE, LEDGER_VARIABLE, QUEUE_URL_VARIABLE, SECRET_VARIABLE
 from stacks.stage import Stage
 
@@ -116,13 +126,7 @@ class IdempotencyStack(cdk.Stack):
 
     def _watch(self, watched: tuple[Watched, ...], stage: Stage) -> None:
         for one in watched:
-            EndingAlarms(
-                self,
-                f"{one.service.title()}Endings",
-                namespace=METRICS_NAMESPACE,
-                service=one.service,
-                operation=one.operation,
-            )
+            EndingAlarms(self, f"{one.service.title()}Endings", service=one.service, operation=one.operation)
         TableAlarms(self, "IdempotencyAlarms", table=self.idempotency.table)
         if stage.with_console:
             Dashboard(self, "Dashboard", watched=watched)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from idem.cdk.errors import StackError
-from idem.cdk.webhook_receiver import Front
+from idem.cdk import Front, StackError
 
 NAMES = re.compile(r"(sandbox|dev|prod)(-[a-z0-9]{1,20})?")
 

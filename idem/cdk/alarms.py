@@ -11,12 +11,14 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_dynamodb as dynamodb
 from constructs import Construct
 
+from idem.cdk.variables import METRICS_NAMESPACE
+
 ENDINGS = {
     "LostClaims": "A worker was overtaken while it worked: its lease was shorter than its work.",
     "Unrecorded": "Work was done and could not be recorded: its next delivery runs it again.",
     "Unsettled": "A record is held for a person: find out whether its effect was made, then settle it.",
 }
-"""Metric name, as the handlers emit it -> what the alarm says."""
+"""Metric name, as the observer of `idem.on_lambda` emits it -> what the alarm says."""
 
 
 def alarm_at(
@@ -37,7 +39,7 @@ def alarm_at(
 def consumer_metric(
     name: str, *, namespace: str, service: str, operation: str, statistic: str = "Sum"
 ) -> cloudwatch.Metric:
-    """A metric that the handlers emit. CloudWatch finds it only when all of its dimensions are named."""
+    """A metric that the observer emits. CloudWatch finds it only when all of its dimensions are named."""
     return cloudwatch.Metric(
         namespace=namespace,
         metric_name=name,
@@ -50,10 +52,18 @@ def consumer_metric(
 class EndingAlarms(Construct):
     """One alarm per ending, for one operation of one service.
 
-    `namespace`, `service` and `operation` are those under which the handler's metrics are emitted.
+    `service` is the one that `Reporting` told the function, and so is `namespace`.
     """
 
-    def __init__(self, scope: Construct, construct_id: str, *, namespace: str, service: str, operation: str) -> None:
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        service: str,
+        operation: str,
+        namespace: str = METRICS_NAMESPACE,
+    ) -> None:
         super().__init__(scope, construct_id)
         self.alarms = tuple(
             alarm_at(

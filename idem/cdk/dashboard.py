@@ -14,9 +14,9 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from idem.cdk.alarms import consumer_metric
-from idem.cdk.environment import METRICS_NAMESPACE
 from idem.cdk.function import WorkerFunction
 from idem.cdk.queue_consumer import QueueConsumer
+from idem.cdk.variables import METRICS_NAMESPACE
 
 ABSORBED = ("Claims", "FirstRuns", "Replays", "Held", "StoredFailures")
 STUCK = ("Unsettled", "TransientFailures", "StoreUnavailable", "NotStarted")
@@ -37,7 +37,7 @@ class Watched:
     namespace: str = METRICS_NAMESPACE
 
     def metrics(self, names: Sequence[str], statistic: str = "Sum") -> list[cloudwatch.IMetric]:
-        """The handlers' metrics of these names."""
+        """The observer's metrics of these names."""
         return [
             consumer_metric(
                 name,
@@ -91,7 +91,7 @@ def _graph(
 
 
 LINE = ("@timestamp", "operation", "key", "outcome", "attempt", "receive_count", "error", "origin.messageId")
-"""What of a delivery's log line a person wants to see; `handlers.observing` writes these names."""
+"""What of a delivery's log line a person wants to see; the observer of `idem.on_lambda` writes these names."""
 
 QUERIES = {
     "what happened to this message": ('origin.messageId = "PASTE-MESSAGE-ID"',),

@@ -5,7 +5,8 @@
     ├── GuaranteeError  it would deploy, and then do some work twice
     └── PackagingError  the Lambda asset cannot be made from what is installed
 
-Each message names the thing and the remedy. `app.py` prints the message alone.
+Each message names the thing and the remedy, so an app can print the message alone:
+`except StackError as error: sys.exit(str(error))`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 """The Lambda asset: made from an allow-list, without Docker and without a network.
 
-It holds `idem/` and `handlers/` as they are in this folder, and the distributions pinned in `requirements/lambda.txt`
-as they are installed in the running environment, byte for byte what their own RECORD says. boto3 is among them
-because its retry and time-out defaults differ by version, and Lambda's copy moves without notice.
+    stage_packages([Package(root=HERE, name="shop"), library()], lock=HERE / "lambda.txt", into=HERE / "cdk.out" / "staging")
+
+It holds packages of the app's own as they are in their folders, this library as it is installed, and the distributions that a
+lock file pins, as they are installed in the running environment, byte for byte what their own RECORD says. boto3 should be
+among them, because its retry and time-out defaults differ by version, and Lambda's copy moves without notice.
 
 Only pure Python goes in, so one asset runs on arm64 and x86-64. Bytecode does not: it would be this interpreter's,
 not Lambda's. The same inputs give the same bytes and the same digest, whatever their times and wherever they lie.
@@ -23,8 +25,12 @@ from pathlib import Path, PurePosixPath
 from idem.cdk.errors import PackagingError
 
 AWS_SERVICES = frozenset({"dynamodb", "lambda", "secretsmanager", "sqs", "ssm", "sts"})
-"""Services whose API descriptions are shipped: what `handlers/` and Powertools' parameters call. botocore carries
-several hundred, 27 MB. A work that calls another service needs its name here, or meets UnknownServiceError."""
+"""Services whose API descriptions are shipped: what `idem.on_lambda` and Powertools' parameters call. botocore carries
+several hundred, 27 MB. For a work that calls another service, `services=AWS_SERVICES | {"s3"}`; without it the work meets
+UnknownServiceError."""
+
+INSTALLED = Path(__file__).resolve().parents[2]
+"""The folder that holds `idem/`: site-packages, or a checkout."""
 
 NOT_SHIPPED = frozenset({"__main__", "cdk", "operators", "testing"})
 """Modules and folders of `idem/` for deployments, for operators and for tests."""
@@ -32,6 +38,8 @@ NOT_SHIPPED = frozenset({"__main__", "cdk", "operators", "testing"})
 SOURCES = (".py", ".pyi")  # the door of `idem` reads its names from its stub
 COMPILED = (".so", ".pyd", ".dll", ".dylib")
 PIN = re.compile(r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)==(?P<version>[^\s;\\]+)\s*\\?")
+LOCK_REMEDY = "write it with 'uv pip compile --generate-hashes' or 'pip-compile --generate-hashes'"
+INSTALL_REMEDY = "install what the lock file pins (pip install --require-hashes -r) where the app is synthesised"
 FILE_MODE = 0o644  # Lambda runs as another user: a private umask must not reach the archive
 
 Files = dict[str, bytes]
@@ -56,27 +64,21 @@ class Package:
     without: frozenset[str] = frozenset()
 
 
-def stage_asset(*, root: Path, lock: Path, into: Path, with_faults: bool = False) -> StagedAsset:
-    """Stage this project's asset; `with_faults` adds `sandbox.faults`, the handlers that can be told to die."""
-    packages = [library(root), Package(root=root, name="handlers")]
-    if with_faults:
-        packages.append(Package(root=root, name="sandbox", only=frozenset({"__init__", "faults"})))
-    return stage_packages(packages, lock=lock, into=into)
-
-
-def library(root: Path) -> Package:
-    """`idem/` of this project, without what is for operators and for tests."""
+def library(root: Path = INSTALLED) -> Package:
+    """This library, without what is for deployments, for operators and for tests. `root`: another copy of it."""
     return Package(root=root, name="idem", without=NOT_SHIPPED)
 
 
-def stage_packages(packages: Iterable[Package], *, lock: Path, into: Path) -> StagedAsset:
+def stage_packages(
+    packages: Iterable[Package], *, lock: Path, into: Path, services: frozenset[str] = AWS_SERVICES
+) -> StagedAsset:
     """Stage packages and pinned distributions in a folder below `into`, named by its content.
 
     A folder that is already there is used again. Raises PackagingError when a source is missing or the environment
     does not hold exactly what `lock` pins.
     """
     parts = [source_files(each.root, each.name, only=each.only, without=each.without) for each in packages]
-    parts += [distribution_files(name, version) for name, version in pins(lock).items()]
+    parts += [distribution_files(name, version, services=services) for name, version in pins(lock).items()]
     return write(merge(parts), into)
 
 
@@ -94,7 +96,7 @@ def source_files(
     missing = {f"{package}/{name}.py" for name in only or {"__init__"}} - files.keys()
     if missing:
         raise PackagingError(
-            f"the asset needs {', '.join(sorted(missing))} in {root}: check the file out again, or correct `root`"
+            f"the asset needs {', '.join(sorted(missing))} in {root}: restore the file, or correct `root`"
         )
     return files
 
@@ -105,7 +107,7 @@ def pins(lock: Path) -> dict[str, str]:
     Raises PackagingError for a line that is not an exact pin: what would be shipped must not be a matter of choice.
     """
     if not lock.is_file():
-        raise PackagingError(f"the lock file {lock} is missing: write it with 'make lock'")
+        raise PackagingError(f"the lock file {lock} is missing: {LOCK_REMEDY}")
     found: dict[str, str] = {}
     for line in lock.read_text(encoding="utf-8").splitlines():
         text = line.strip()
@@ -113,12 +115,12 @@ def pins(lock: Path) -> dict[str, str]:
             continue
         match = PIN.fullmatch(text)
         if match is None:
-            raise PackagingError(f"{lock.name}: {text!r} is no exact pin (name==version): write it with 'make lock'")
+            raise PackagingError(f"{lock.name}: {text!r} is no exact pin (name==version): {LOCK_REMEDY}")
         found[match["name"]] = match["version"]
     return found
 
 
-def distribution_files(name: str, version: str) -> Files:
+def distribution_files(name: str, version: str, *, services: frozenset[str] = AWS_SERVICES) -> Files:
     """The files of an installed distribution that Lambda needs.
 
     Raises PackagingError when it is not installed, has another version than `version`, was changed since its
@@ -127,15 +129,12 @@ def distribution_files(name: str, version: str) -> Files:
     try:
         distribution = metadata.distribution(name)
     except metadata.PackageNotFoundError:
-        raise PackagingError(f"{name} {version} is not installed: install the locked versions with 'make'") from None
+        raise PackagingError(f"{name} {version} is not installed: {INSTALL_REMEDY}") from None
     if distribution.version != version:
-        raise PackagingError(
-            f"{name} is installed as {distribution.version} but pinned as {version}: install the locked versions"
-            " with 'make'"
-        )
+        raise PackagingError(f"{name} is installed as {distribution.version} but pinned as {version}: {INSTALL_REMEDY}")
     if distribution.files is None:
-        raise PackagingError(f"{name} {version} has no list of its files (RECORD): install it again with 'make'")
-    return {path.as_posix(): _read(name, path) for path in distribution.files if _is_shipped(name, path)}
+        raise PackagingError(f"{name} {version} has no list of its files (RECORD): {INSTALL_REMEDY}")
+    return {path.as_posix(): _read(name, path) for path in distribution.files if _is_shipped(name, path, services)}
 
 
 def merge(parts: Iterable[Files]) -> Files:
@@ -191,27 +190,27 @@ def _read(name: str, path: metadata.PackagePath) -> bytes:
     try:
         content = Path(str(path.locate())).read_bytes()
     except FileNotFoundError:
-        raise PackagingError(f"{name}: {path} is gone since its installation: install it again with 'make'") from None
+        raise PackagingError(f"{name}: {path} is gone since its installation: {INSTALL_REMEDY}") from None
     if path.hash is not None:
         actual = base64.urlsafe_b64encode(hashlib.new(path.hash.mode, content).digest()).rstrip(b"=").decode()
         if actual != path.hash.value:
-            raise PackagingError(f"{name}: {path} was changed since its installation: install it again with 'make'")
+            raise PackagingError(f"{name}: {path} was changed since its installation: {INSTALL_REMEDY}")
     return content
 
 
-def _is_shipped(name: str, path: PurePosixPath) -> bool:
+def _is_shipped(name: str, path: PurePosixPath, services: frozenset[str]) -> bool:
     """Whether Lambda needs this file; raises PackagingError for compiled code."""
     if path.suffix in COMPILED:
         raise PackagingError(
             f"{name} holds compiled code ({path}), which runs on one processor only: replace it by a pure Python"
-            " distribution in pyproject.toml's `lambda` extra, then 'make lock'"
+            " distribution, and lock again"
         )
     top = path.parts[0]
     if top == ".." or path.suffix == ".pyc":
         return False
     if top.endswith(".dist-info"):
         return _is_kept_metadata(path)
-    return _is_used_service(path)
+    return _is_used(path, services)
 
 
 def _is_kept_metadata(path: PurePosixPath) -> bool:
@@ -219,11 +218,13 @@ def _is_kept_metadata(path: PurePosixPath) -> bool:
     return path.name == "METADATA" or path.name.startswith(("LICENSE", "LICENCE", "NOTICE")) or "licenses" in path.parts
 
 
-def _is_used_service(path: PurePosixPath) -> bool:
-    """Trim the API descriptions of botocore and boto3; files shared by all services lie directly in `data`."""
+def _is_used(path: PurePosixPath, services: frozenset[str]) -> bool:
+    """Trim the API descriptions of botocore and boto3, whose shared files lie directly in `data`, and this library."""
     match path.parts:
         case ("botocore" | "boto3", "data", service, _, *_):
-            return service in AWS_SERVICES and not path.name.startswith("examples-")
+            return service in services and not path.name.startswith("examples-")
+        case ("idem", top, *_):
+            return path.suffix in SOURCES and top.removesuffix(".py") not in NOT_SHIPPED
         case ("boto3", "examples", *_):
             return False
         case _:

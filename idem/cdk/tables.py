@@ -11,10 +11,10 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from constructs import Construct
 
-from idem.cdk.environment import SORT_VALUE_VARIABLE, TABLE_VARIABLE
 from idem.cdk.errors import LimitError
 from idem.cdk.global_tables import Consistency, Replicas, check_replicas
 from idem.cdk.table_grants import APPEND_ACTIONS, CLAIM_ACTIONS, grant, own_records
+from idem.cdk.variables import SORT_VALUE_VARIABLE, TABLE_VARIABLE
 from idem.dynamo.schema import PARTITION_KEY, SORT_KEY, SORT_VALUE, TTL_ATTRIBUTE
 
 

@@ -25,8 +25,8 @@ from benchmarks.units import item_bytes, write_units
 from benchmarks.with_boto3 import Bare
 from benchmarks.with_idem import Ours
 from benchmarks.with_powertools import Powertools
-from handlers.wiring import AWS
 from idem.dynamo.statements import Together
+from idem.on_lambda import AWS
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from handlers import observing, wiring
+from idem.on_lambda import dynamodb, observer_of
 
 EVENTS = Path(__file__).resolve().parents[2] / "events"
 SECRET = "whsec_of_the_samples"
@@ -65,7 +65,7 @@ def stack(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stack]:
         made = Stack()
         for name, value in made.environment.items():
             monkeypatch.setenv(name, value)
-        wiring.dynamodb.cache_clear()
-        observing.observer.cache_clear()
+        dynamodb.cache_clear()
+        observer_of.cache_clear()
         yield made
-        wiring.dynamodb.cache_clear()
+        dynamodb.cache_clear()

@@ -50,7 +50,7 @@ def test_the_same_event_through_every_door_is_one_payment(stack: Stack, consumer
     assert len(stack.effects()) == 1
 
 
-@pytest.mark.parametrize("fault", [crash_before("commit"), crash_after("commit"), crash_after("claim")])
+@pytest.mark.parametrize("fault", [crash_before("complete"), crash_after("complete"), crash_after("claim")])
 def test_a_crash_anywhere_leaves_one_credit(stack: Stack, consumer: Consumer, clock: ManualClock, fault: Any) -> None:
     mortal = replace(consumer, store=FaultyStore(replace(consumer).store, fault))
     answers = []

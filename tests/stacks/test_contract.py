@@ -12,14 +12,14 @@ import pytest
 from aws_lambda_powertools import Metrics
 
 from handlers import orders, payments
-from handlers.observing import Observer
-from handlers.wiring import OrdersSettings, PaymentsSettings, Settings
+from handlers.settings import OrdersSettings, PaymentsSettings, Settings
 from idem import Delivery, Ending, Key, Record, Retry, Status, Unavailable
 from idem.cdk import queue_limits, webhook_receiver
 from idem.errors import ClaimLost, ConfigurationError, StoreUnavailable, UnsettledWork
+from idem.on_lambda import Observer
+from tests.cdk.linting import lint_errors
+from tests.cdk.reading import environment, resources
 from tests.stacks.conftest import STAGES
-from tests.stacks.linting import lint_errors
-from tests.stacks.reading import environment, resources
 
 if TYPE_CHECKING:
     from aws_cdk.assertions import Template
@@ -47,7 +47,9 @@ def test_each_handler_finds_its_settings_in_the_deployed_environment_and_needs_a
     settings = CONSUMERS[word][1]
     variables = environment(template, word)
     assert settings.from_environment(variables).idempotency_table == variables["IDEMPOTENCY_TABLE"]
-    for name in [name for name in variables if not name.startswith("POWERTOOLS_")]:
+    needed = [name for name in variables if not name.startswith("POWERTOOLS_")]
+    assert len(needed) == 3
+    for name in needed:
         others = {other: value for other, value in variables.items() if other != name}
         with pytest.raises(ConfigurationError, match=name):
             settings.from_environment(others)
@@ -107,6 +109,7 @@ def test_the_alarms_watch_the_metrics_that_the_handlers_emit(
         if {"Name": "operation", "Value": operation} in each["Dimensions"]
     }
     assert watched == emitted
+    assert len(watched) == len(DOUBTFUL)
 
 
 @pytest.mark.parametrize("stage", STAGES)

@@ -12,11 +12,10 @@ import pytest
 from aws_cdk.assertions import Template
 
 from app import build
-from handlers.payments_enqueued import PaymentsQueueSettings
-from handlers.payments_receiver import PaymentsReceiverSettings
+from handlers.settings import PaymentsQueueSettings, PaymentsReceiverSettings
 from stacks.stage import Stage
-from tests.stacks.linting import lint_errors
-from tests.stacks.reading import as_list, environment, resources, statements_of
+from tests.cdk.linting import lint_errors
+from tests.cdk.reading import as_list, environment, resources, statements_of
 from tests.stacks.test_stack import HOLDS_DATA
 
 RECEIVER, CREDITS = "payments_receiver", "payments_enqueued"
@@ -64,8 +63,10 @@ def test_the_consumer_behind_finds_its_settings(template: Template) -> None:
 
 
 def test_its_handlers_are_real(template: Template) -> None:
-    for each in resources(template, "AWS::Lambda::Function").values():
-        module, name = each["Handler"].rsplit(".", 1)
+    names = {each["Handler"] for each in resources(template, "AWS::Lambda::Function").values()}
+    assert names == {"handlers.orders.handler", f"handlers.{RECEIVER}.handler", f"handlers.{CREDITS}.handler"}
+    for each in names:
+        module, name = each.rsplit(".", 1)
         assert callable(getattr(importlib.import_module(module), name))
 
 

@@ -9,8 +9,8 @@ from aws_cdk.assertions import Match, Template
 
 from idem.cdk.queue_limits import visibility_seconds
 from idem.dynamo.schema import PARTITION_KEY, TTL_ATTRIBUTE
+from tests.cdk.reading import Json, environment, function, resources
 from tests.stacks.conftest import STAGES
-from tests.stacks.reading import Json, environment, function, resources
 
 OUTPUTS = {
     "IdempotencyTableName",
@@ -151,7 +151,9 @@ def test_the_webhook_url_is_public_and_reachable(template: Template) -> None:
 
 
 def test_nobody_may_invoke_a_function_directly_without_credentials(template: Template) -> None:
-    for permission in resources(template, "AWS::Lambda::Permission").values():
+    permissions = resources(template, "AWS::Lambda::Permission").values()
+    assert {permission["Action"] for permission in permissions} == {"lambda:InvokeFunctionUrl", "lambda:InvokeFunction"}
+    for permission in permissions:
         assert permission["Action"] == "lambda:InvokeFunctionUrl" or permission["InvokedViaFunctionUrl"] is True
 
 

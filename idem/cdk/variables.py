@@ -1,4 +1,4 @@
-"""The environment variables that the constructs set for `idem.on_lambda`; a test feeds them to what reads them."""
+"""The environment variables that the constructs set, under the names that `idem.on_lambda` reads."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 TABLE_VARIABLE = "IDEMPOTENCY_TABLE"
 SORT_VALUE_VARIABLE = "IDEMPOTENCY_SORT_VALUE"
 METRICS_NAMESPACE = "Idem"
+"""Where the observer puts its metrics unless it is told otherwise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

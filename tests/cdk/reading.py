@@ -55,3 +55,8 @@ def statements_of(template: Template, word: str) -> list[Json]:
         name for name, each in resources(template, "AWS::IAM::Policy").items() if {"Ref": role} in each["Roles"]
     ]
     return [statement for owner, statement in statements(template) if owner in (role, *attached)]
+
+
+def granted(template: Template, owner: str) -> list[Json]:
+    """The statements that allow something to the principal whose logical id begins with `owner`."""
+    return [statement for name, statement in statements(template) if name.startswith(owner)]

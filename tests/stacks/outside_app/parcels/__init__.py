@@ -1,1 +1,0 @@
-"""What the team ships to Lambda."""
