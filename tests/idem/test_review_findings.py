@@ -1,0 +1,756 @@
+"""Found by reading and breaking the core: each of these fails until the core is put right."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from idem import Commit, Consumer, Delivery, Done, Key, MemoryStore, Policy, Put, Retry, SqsSource, Status, keys, once
+from idem.clock import SystemClock
+from idem.delivery import Busy, NotStarted, Outcome
+from idem.errors import ConfigurationError, IdemError, StoreUnavailable
+from idem.flow import Flow
+from idem.policy import Lapsed
+from idem.record import Claim, Record, StoredResult
+from idem.store import Finish
+from idem.testing import Crash, FaultyStore, LambdaContext, lose_answer, sqs_event
+from idem.wrappers.also_once import also_once
+from tests.idem.builders import NOW
+from tests.idem.clocks import TestClock
+from tests.idem.consumers import DAY, Bench
+
+PATIENCE_S = 20
+TENANT: ContextVar[str | None] = ContextVar("tenant", default=None)
+POOL_THREADS = min(32, (os.cpu_count() or 1) + 4)  # what asyncio's own thread pool has
+WRITE = Put("orders", {"pk": {"S": "1"}})
+
+
+def ids(*names: str) -> list[dict[str, str]]:
+    return [{"id": name} for name in names]
+
+
+def status(bench: Bench, name: str) -> Status | None:
+    found = bench.memory.get(Key("orders.fulfil", name))
+    return found.status if found else None
+
+
+def odd(end: Callable[[], Any]) -> Callable[[Any, Claim], Any]:
+    """Work that ends so on the delivery `bad`."""
+    return lambda payload, _claim: end() if payload["id"] == "bad" else payload["id"]
+
+
+def kind(error: BaseException) -> str:
+    return type(error).__name__
+
+
+def _raise(error: BaseException) -> Any:
+    raise error
+
+
+def runs_of(runs: list[str]) -> Callable[[str], None]:
+    def grant(name: str) -> None:
+        runs.append(name)
+
+    return grant
+
+
+class OddEnd(BaseException):
+    """No Exception."""
+
+
+def system_consumer(store: MemoryStore, work: Any, **more: Any) -> Consumer:
+    return Consumer(
+        **{
+            "operation": "orders.fulfil",
+            "source": SqsSource(),
+            "key": keys.field("id"),
+            "policy": Policy(retention=DAY),
+            "store": store,
+            "work": work,
+            **more,
+        }
+    )
+
+
+# --- 1. an async lane's recording waits for the other lanes' threads ---
+
+
+def test_a_coroutine_is_recorded_also_while_the_others_use_all_threads_of_the_loop() -> None:
+    recorded = threading.Event()
+
+    class Announcing(MemoryStore):
+        def complete(self, claim: Claim, *rest: Any) -> None:
+            super().complete(claim, *rest)
+            if claim.key.identity == "quick":
+                recorded.set()
+
+    async def work(delivery: Delivery, _claim: Claim) -> Any:
+        if delivery.payload["id"] == "quick":
+            await asyncio.sleep(0.1)
+            return None
+        return await asyncio.to_thread(recorded.wait, 2)
+
+    seen: list[Any] = []
+    consumer = system_consumer(
+        Announcing(),
+        work,
+        concurrency=POOL_THREADS + 1,
+        record_within=timedelta(0),
+        observe=lambda ending: seen.append(ending.outcome),
+    )
+    consumer(sqs_event(*ids("quick", *(f"slow-{number}" for number in range(POOL_THREADS)))), None)
+    assert [outcome.result for outcome in seen[1:]] == [True] * POOL_THREADS
+
+
+def test_calls_that_wait_for_an_attempt_do_not_keep_it_from_being_recorded() -> None:
+    async def grant(name: str) -> str:
+        await asyncio.sleep(0.1)
+        return name
+
+    function: Any = once(
+        operation="bonus.grant",
+        key=keys.field("name"),
+        store=MemoryStore(),
+        policy=Policy(retention=DAY, wait=timedelta(seconds=2)),
+    )(grant)
+
+    async def main() -> list[Any]:
+        first = asyncio.ensure_future(function("a"))
+        await asyncio.sleep(0.05)
+        return await asyncio.gather(first, *(function("a") for _ in range(POOL_THREADS)), return_exceptions=True)
+
+    began = time.monotonic()
+    results = asyncio.run(main())
+    assert results == ["a"] * (POOL_THREADS + 1)
+    assert time.monotonic() - began < 1.8
+
+
+def test_a_call_that_waits_for_an_attempt_can_be_cancelled_at_once() -> None:
+    async def grant(name: str) -> str:
+        return name
+
+    store, policy = MemoryStore(), Policy(retention=DAY, wait=timedelta(seconds=2))
+    function: Any = once(operation="bonus.grant", key=keys.field("name"), store=store, policy=policy)(grant)
+    flow = Flow(operation="bonus.grant", store=store, policy=policy)
+    store.claim(flow.request(Key("bonus.grant", "a"), ends_at=None))
+    began = time.monotonic()
+
+    async def main() -> None:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(function("a"), 0.05)
+
+    asyncio.run(main())
+    assert time.monotonic() - began < 1
+
+
+# --- 2. a work that cancels its own task takes the batch with it ---
+
+
+@pytest.mark.parametrize("awaits", [True, False])
+@pytest.mark.parametrize("concurrency", [1, 3])
+def test_work_that_cancels_its_own_task_fails_alone(
+    clock: TestClock,
+    awaits: bool,  # noqa: FBT001 - a parameter of the test
+    concurrency: int,
+) -> None:
+    async def work(delivery: Delivery, _claim: Claim) -> Any:
+        if delivery.payload["id"] == "bad":
+            this = asyncio.current_task()
+            assert this is not None
+            this.cancel()
+            if awaits:
+                await asyncio.sleep(1)
+
+    bench = Bench(clock, concurrency=concurrency)
+    bench.consumer = replace(bench.consumer, work=work)
+    first, _, last = bench(*ids("a", "bad", "b"), seconds=60)
+    assert (type(first), type(last)) == (Done, Done)
+
+
+# --- 3. begin, answered by nobody, outside of a batch ---
+
+
+def test_a_call_whose_start_got_no_answer_runs_at_the_next_one(clock: TestClock) -> None:
+    runs: list[str] = []
+    store = FaultyStore(MemoryStore(clock), lose_answer("begin"))
+    policy = Policy(retention=DAY, starts_max=1)
+    function: Any = once(operation="bonus.grant", key=keys.field("name"), store=store, policy=policy, clock=clock)(
+        runs_of(runs)
+    )
+    with pytest.raises(StoreUnavailable):
+        function("a")
+    function("a")
+    assert runs == ["a"]
+
+
+def test_a_second_guard_whose_start_got_no_answer_runs_at_the_next_delivery(clock: TestClock) -> None:
+    runs: list[str] = []
+    memory = MemoryStore(clock)
+    work = also_once(
+        lambda _delivery, _claim: runs.append("ran"),
+        operation="orders.content",
+        store=FaultyStore(memory, lose_answer("begin")),
+        policy=Policy(retention=DAY, starts_max=1),
+        clock=clock,
+    )
+    bench = Bench(clock, store=memory)
+    bench.consumer = replace(bench.consumer, work=work)
+    bench.one()
+    bench.one()
+    assert runs == ["ran"]
+
+
+def test_a_second_guard_that_is_held_uses_up_no_start_of_the_first(clock: TestClock) -> None:
+    memory, policy = MemoryStore(clock), Policy(retention=DAY)
+    flow = Flow(operation="orders.content", store=memory, policy=policy, clock=clock)
+    memory.claim(flow.request(Key("orders.content", "same"), ends_at=clock.now_ms() + 1_000))
+    work = also_once(
+        lambda _delivery, _claim: "ran",
+        operation="orders.content",
+        store=memory,
+        policy=policy,
+        clock=clock,
+        key=lambda _delivery: ["same"],
+    )
+    bench = Bench(clock, store=memory, policy=Policy(retention=DAY, starts_max=1))
+    bench.consumer = replace(bench.consumer, work=work)
+    bench.one()
+    clock.pass_ms(20 * 60_000)
+    assert bench.one() == Done("ran", replayed=False, attempt=2)
+
+
+# --- 4. when an outcome is due ---
+
+
+def test_what_has_ended_is_recorded_before_the_invocation_is_killed(clock: TestClock) -> None:
+    seen: list[Status | None] = []
+
+    def work(payload: Any, _claim: Claim) -> None:
+        if payload["id"] == "slow":
+            clock.pass_ms(29_900)
+            seen.append(status(bench, "a"))
+            raise Crash("killed by its deadline")
+
+    bench = Bench(clock, work, record_within=timedelta(minutes=5))
+    with pytest.raises(Crash):
+        bench(*ids("a", "slow"), seconds=30)
+    assert seen == [Status.SUCCEEDED]
+
+
+def test_what_has_ended_is_recorded_in_time_while_the_next_start_gets_no_answer(clock: TestClock) -> None:
+    recorded: dict[str, int] = {}
+
+    class Stalling(MemoryStore):
+        def begin(self, claim: Claim) -> Claim:
+            if claim.key.identity == "b":
+                clock.pass_ms(15_000)
+            return super().begin(claim)
+
+        def complete(self, claim: Claim, *rest: Any) -> None:
+            super().complete(claim, *rest)
+            recorded[claim.key.identity] = clock.now_ms() - NOW
+
+    Bench(clock, store=Stalling(clock), policy=Policy(retention=DAY, starts_max=3))(*ids("a", "b"), seconds=60)
+    assert recorded["a"] <= 50
+
+
+# --- 5. endings of a work that still touch others ---
+
+
+def writes_that(error: BaseException) -> Iterator[Any]:
+    yield WRITE
+    raise error
+
+
+class Unbound:
+    """A proxy without an object behind it."""
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        raise RuntimeError("unbound")
+
+
+class BrokenValues(dict[str, int]):
+    def values(self) -> Any:
+        raise KeyError("made up")
+
+
+class OddItems(dict[str, int]):
+    def items(self) -> Any:
+        raise OddEnd
+
+
+class BrokenLength(dict[str, Any]):
+    def __len__(self) -> int:
+        raise OSError("made up")
+
+
+class OddText(Exception):
+    def __str__(self) -> str:
+        raise OddEnd
+
+
+def started_generator() -> Any:
+    def cleaning_up() -> Iterator[int]:
+        try:
+            yield 1
+        finally:
+            raise OSError("made up")
+
+    generator = cleaning_up()
+    next(generator)
+    return generator
+
+
+def nested(levels: int) -> Any:
+    value: Any = None
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+ENDS: dict[str, Callable[[], Any]] = {
+    "writes that exit": lambda: Commit(writes_that(SystemExit())),  # type: ignore[arg-type]
+    "writes that are cancelled": lambda: Commit(writes_that(asyncio.CancelledError())),  # type: ignore[arg-type]
+    "a write that cannot be read": lambda: Commit([BrokenLength(Put={})]),
+    "a proxy of nothing": Unbound,
+    "a list of a proxy of nothing": lambda: [Unbound()],
+    "a generator that cannot be closed": started_generator,
+    "an object whose values fail": lambda: BrokenValues(a=1),
+    "an object whose members fail oddly": lambda: OddItems(a=1),
+    "an error whose text fails oddly": lambda: _raise(OddText()),
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_work_that_ends_like_this_fails_alone(clock: TestClock, end: str) -> None:
+    bench = Bench(clock, odd(ENDS[end]))
+    first, _, last = bench(*ids("a", "bad", "b"), seconds=60)
+    assert (type(first), type(last)) == (Done, Done)
+
+
+class Unprintable(Exception):
+    def __repr__(self) -> str:
+        raise ValueError("made up")
+
+
+@pytest.mark.parametrize("error", [SystemExit(), asyncio.CancelledError(), OddEnd(), Unprintable()], ids=kind)
+def test_a_classify_that_fails_so_touches_only_its_own_delivery(clock: TestClock, error: BaseException) -> None:
+    policy = Policy(retention=DAY, classify=lambda _error: _raise(error))
+    bench = Bench(clock, odd(lambda: _raise(ValueError("made up"))), policy=policy)
+    outcomes = bench(*ids("a", "bad", "b"), seconds=60)
+    assert [type(outcome) for outcome in outcomes] == [Done, Retry, Done]
+
+
+@pytest.mark.parametrize("error", [SystemExit(), asyncio.CancelledError(), OddEnd(), Unprintable()], ids=kind)
+@pytest.mark.parametrize("rule", ["key", "check"])
+def test_a_rule_that_fails_so_touches_only_its_own_delivery(clock: TestClock, rule: str, error: BaseException) -> None:
+    def failing(delivery: Delivery) -> Any:
+        return _raise(error) if delivery.payload["id"] == "bad" else [delivery.payload["id"]]
+
+    rules: dict[str, Any] = {rule: failing}
+    bench = Bench(clock, **rules)
+    first, _, last = bench(*ids("a", "bad", "b"), seconds=60)
+    assert (type(first), type(last)) == (Done, Done)
+
+
+def test_an_observer_that_exits_takes_no_answer_along(clock: TestClock) -> None:
+    bench = Bench(clock, observe=lambda _ending: _raise(SystemExit()))
+    event = sqs_event(*ids("a", "b"))
+    assert bench.consumer(event, LambdaContext(clock)) == {"batchItemFailures": []}
+
+
+def test_a_result_at_the_edge_of_what_json_nests_never_leaves_the_handler(clock: TestClock) -> None:
+    left = []
+    for levels in range(900, 1_000):
+        bench = Bench(clock, odd(lambda levels=levels: nested(levels)))  # type: ignore[misc]
+        try:
+            bench(*ids("a", "bad", "b"), seconds=60)
+        except RecursionError:
+            left.append(levels)
+    assert left == []
+
+
+def test_a_stored_result_can_be_replayed_wherever_it_could_be_recorded(clock: TestClock) -> None:
+    def deeper(levels: int, call: Callable[[], Any]) -> Any:
+        return deeper(levels - 1, call) if levels else call()
+
+    left = []
+    for levels in range(700, 1_000, 10):
+        bench = Bench(clock, odd(lambda levels=levels: nested(levels)))  # type: ignore[misc]
+        bench(*ids("bad"), seconds=60)
+        try:
+            deeper(30, lambda bench=bench: bench(*ids("a", "bad", "b"), seconds=60))  # type: ignore[misc]
+        except RecursionError:
+            left.append(levels)
+    assert left == []
+
+
+# --- 6. acknowledged, and nothing written ---
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [[WRITE]],
+        {"writes": [WRITE]},
+        {"a": WRITE}.values(),
+        Commit([], WRITE),
+        Commit([], [Commit([WRITE])]),
+        ([Commit([WRITE])],),
+    ],
+    ids=[
+        "in a list of lists",
+        "in a list of an object",
+        "in a view",
+        "as a result",
+        "beside writes",
+        "in a tuple's list",
+    ],
+)
+def test_writes_that_nobody_would_make_are_refused_however_deep_they_stand(clock: TestClock, value: Any) -> None:
+    assert isinstance(Bench(clock, lambda _payload, _claim: value).one(), Retry)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        lambda: [(one for one in "a")],
+        lambda: Commit([], (one for one in "a")),
+        lambda: enumerate("a"),
+        lambda: iter("a"),
+    ],
+    ids=["in a list", "as a Commit's result", "enumerate", "iterator"],
+)
+def test_what_has_not_run_is_refused_wherever_it_stands(clock: TestClock, value: Any) -> None:
+    assert isinstance(Bench(clock, lambda _payload, _claim: value()).one(), Retry)
+
+
+# --- 7. a neighbour that kills the process ---
+
+
+def test_work_that_never_started_is_no_persons_business(clock: TestClock) -> None:
+    def work(payload: Any, _claim: Claim) -> str:
+        if len(bench.ran) == 1:
+            raise Crash("killed")
+        return str(payload["id"])
+
+    bench = Bench(clock, work, policy=Policy(retention=DAY, lapsed=Lapsed.HOLD))
+    with pytest.raises(Crash):
+        bench(*ids("killer", "b"), seconds=30)
+    clock.pass_ms(60_000)
+    _, outcome = bench(*ids("killer", "b"), seconds=30)
+    assert outcome == Done("b", replayed=False, attempt=2)
+
+
+# --- 8. waiting has an end, and an unrecorded neighbour, too ---
+
+
+@pytest.mark.parametrize("count", [1_000, 5_000])
+def test_looking_again_at_many_held_keys_ends_with_the_patience(clock: TestClock, count: int) -> None:
+    class Reading(MemoryStore):
+        def get(self, key: Key) -> Record | None:
+            clock.pass_ms(10)
+            return super().get(key)
+
+    store, policy = Reading(clock), Policy(retention=DAY, wait=timedelta(seconds=2))
+    flow = Flow(operation="orders.fulfil", store=store, policy=policy, clock=clock)
+    names = [str(number) for number in range(count)]
+    for name in names:
+        store.claim(flow.request(Key("orders.fulfil", name), ends_at=None))
+    bench = Bench(clock, store=store, policy=policy)
+    assert {type(outcome) for outcome in bench(*ids(*names), seconds=30)} == {Busy}
+    assert clock.now_ms() - NOW <= 3_000
+
+
+class FailsOnce(MemoryStore):
+    """A user's own store with a fault of its own: the first outcome of `a` raises what no store may raise."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.failed = False
+
+    def complete(self, claim: Claim, *rest: Any) -> None:
+        if claim.key.identity == "a" and not self.failed:
+            self.failed = True
+            raise RuntimeError("made up")
+        super().complete(claim, *rest)
+
+
+def slow_and_twins(store: MemoryStore, *, wait_s: float) -> Callable[[], Any]:
+    """A timer records `a`, beside slow work; a twin of it in a group waits for its outcome."""
+
+    def work(delivery: Delivery, _claim: Claim) -> None:
+        time.sleep({"slow": 0.4, "a": 0.1}.get(delivery.payload["id"], 0))
+
+    policy = Policy(retention=DAY, wait=timedelta(seconds=wait_s))
+    event = sqs_event(*ids("a", "slow", "held"))
+    twin = {**sqs_event(*ids("a"), group="G")["Records"][0], "messageId": "twin"}
+    event["Records"].append(twin)
+    return lambda: system_consumer(store, work, policy=policy, concurrency=4)(event, None)
+
+
+def test_a_recording_that_failed_in_a_timer_is_what_leaves_the_handler() -> None:
+    with pytest.raises(RuntimeError, match="made up"):
+        slow_and_twins(FailsOnce(), wait_s=0)()
+
+
+def test_rounds_end_also_when_a_recording_failed_in_a_timer() -> None:
+    store = FailsOnce()
+    flow = Flow(operation="orders.fulfil", store=store, policy=Policy(retention=DAY))
+    store.claim(flow.request(Key("orders.fulfil", "held"), ends_at=None))
+    left: list[BaseException] = []
+
+    def call() -> None:
+        try:
+            slow_and_twins(store, wait_s=0.6)()
+        except Exception as error:  # noqa: BLE001 - what leaves is looked at below
+            left.append(error)
+
+    thread = threading.Thread(target=call, daemon=True)
+    thread.start()
+    thread.join(3)
+    assert not thread.is_alive()
+    assert [type(error) for error in left] == [RuntimeError]
+
+
+@pytest.mark.parametrize("error", [RuntimeError("made up"), KeyboardInterrupt()], ids=kind)
+def test_what_has_ended_is_recorded_although_the_first_recording_was_interrupted(
+    clock: TestClock, error: BaseException
+) -> None:
+    class Interrupted(MemoryStore):
+        calls = 0
+
+        def finish_many(self, finishes: Sequence[Finish]) -> list[IdemError | None]:
+            self.calls += 1
+            if self.calls == 1:
+                raise error
+            return super().finish_many(finishes)
+
+    store = Interrupted(clock)
+    bench = Bench(clock, store=store)
+    with pytest.raises(type(error)):
+        bench(*ids("a", "b"), seconds=60)
+    assert [record.status for record in store.records.values()] == [Status.SUCCEEDED] * 2
+
+
+def test_a_store_that_breaks_on_one_outcome_leaves_the_others_recorded(clock: TestClock) -> None:
+    class Breaking(MemoryStore):
+        def complete(self, claim: Claim, result: StoredResult, expires_at: int | None, writes: Any = None) -> None:
+            if claim.key.identity == "bad":
+                raise RuntimeError("made up")
+            super().complete(claim, result, expires_at, writes)
+
+    bench = Bench(clock, store=Breaking(clock))
+    first, _, last = bench(*ids("a", "bad", "b"), seconds=60)
+    assert (type(first), type(last)) == (Done, Done)
+
+
+def test_a_store_that_breaks_hides_no_error_of_the_works() -> None:
+    class Breaking(MemoryStore):
+        def fail(self, *_given: Any) -> None:
+            raise RuntimeError("made up")
+
+    function: Any = once(
+        operation="bonus.grant", key=keys.field("name"), store=Breaking(), policy=Policy(retention=DAY)
+    )(lambda name: _raise(ValueError(name)))
+    with pytest.raises(ValueError, match="own"):
+        function("own")
+
+
+# --- 9. a twin's turn ---
+
+
+def test_a_twin_finds_the_claim_given_back_that_its_first_one_gave_up() -> None:
+    """Lane B stands between its flush and its look at the first twin while lane A gives that one's claim back."""
+    here, a_stands, b_recorded, a_is_through = threading.local(), *(threading.Event() for _ in range(3))
+    looks: list[str] = []
+
+    class Clock(SystemClock):
+        def now_ms(self) -> int:
+            if getattr(here, "lane_a", False) and store.bad_failed:
+                looks.append("a")
+                if len(looks) == 4:  # the twin has its ending, and its claim is about to be put in to be given back
+                    a_stands.set()
+                    b_recorded.wait(2)
+            return super().now_ms()
+
+        def sleep_ms(self, milliseconds: float) -> None:
+            if getattr(here, "lane_a", False) and a_stands.is_set():
+                a_is_through.set()
+            super().sleep_ms(milliseconds)
+
+    class Store(MemoryStore):
+        bad_failed = False
+
+        def fail(self, claim: Claim, *rest: Any) -> None:
+            super().fail(claim, *rest)
+            self.bad_failed = True
+
+        def complete(self, claim: Claim, *rest: Any) -> None:
+            super().complete(claim, *rest)
+            if claim.key.identity == "x":
+                b_recorded.set()
+                a_is_through.wait(2)
+
+    def work(delivery: Delivery, _claim: Claim) -> None:
+        if delivery.payload["id"] == "bad":
+            here.lane_a = True
+            raise ValueError("made up")
+        if delivery.payload["id"] == "x":
+            a_stands.wait(2)
+
+    store, outcomes = Store(), list[Outcome]()
+    consumer = system_consumer(
+        store,
+        work,
+        concurrency=2,
+        clock=Clock(),
+        record_within=timedelta(seconds=5),
+        observe=lambda ending: outcomes.append(ending.outcome),
+    )
+    batch = [("A", "bad"), ("A", "twin"), ("A", "later"), ("B", "x"), ("B", "twin")]
+    records = [
+        {**sqs_event({"id": name}, group=group)["Records"][0], "messageId": str(number)}
+        for number, (group, name) in enumerate(batch)
+    ]
+    consumer({"Records": records}, None)
+    assert [type(outcome) for outcome in outcomes] == [Retry, NotStarted, NotStarted, Done, Done]
+
+
+# --- 10. lanes ---
+
+
+def test_a_slow_work_keeps_no_free_lane_from_the_rest_of_the_batch() -> None:
+    last_ran = threading.Event()
+
+    def work(delivery: Delivery, _claim: Claim) -> Any:
+        if delivery.payload["id"] == "29":
+            last_ran.set()
+        return last_ran.wait(2) if delivery.payload["id"] == "0" else None
+
+    outcomes: list[Any] = []
+    consumer = system_consumer(
+        MemoryStore(), work, concurrency=3, observe=lambda ending: outcomes.append(ending.outcome)
+    )
+    consumer(sqs_event(*ids(*(str(number) for number in range(30)))), None)
+    assert outcomes[0].result is True
+
+
+def test_a_group_does_not_wait_for_the_recording_of_another_one() -> None:
+    other_ran = threading.Event()
+
+    class Stalling(MemoryStore):
+        seen = False
+
+        def complete(self, claim: Claim, *rest: Any) -> None:
+            if claim.key.identity == "a":
+                self.seen = other_ran.wait(2)
+            super().complete(claim, *rest)
+
+    def work(delivery: Delivery, _claim: Claim) -> None:
+        if delivery.payload["id"] == "d":
+            other_ran.set()
+
+    store = Stalling()
+    batch = [("A", "a"), ("A", "b"), ("B", "c"), ("B", "d")]
+    records = [
+        {**sqs_event({"id": name}, group=group)["Records"][0], "messageId": str(number)}
+        for number, (group, name) in enumerate(batch)
+    ]
+    system_consumer(store, work, concurrency=2)({"Records": records}, None)
+    assert store.seen
+
+
+def test_what_a_coroutine_puts_into_its_context_is_not_seen_by_the_next_delivery() -> None:
+    seen: list[str | None] = []
+
+    async def work(delivery: Delivery, _claim: Claim) -> None:
+        seen.append(TENANT.get())
+        TENANT.set(delivery.payload["id"])
+
+    system_consumer(MemoryStore(), work)(sqs_event(*ids("a", "b")), None)
+    assert seen == [None, None]
+
+
+def test_after_an_interrupt_of_the_main_thread_lanes_start_no_more_work() -> None:
+    ran: list[str] = []
+
+    def beside(functions: Sequence[Callable[[], None]], width: int) -> None:
+        with ThreadPoolExecutor(width) as pool:
+            running = [pool.submit(function) for function in functions]
+            began.wait(PATIENCE_S)
+            interrupted.set()
+            del running
+            raise KeyboardInterrupt  # as when a signal meets the main thread while it waits for the lanes
+
+    began, interrupted = threading.Event(), threading.Event()
+
+    def work(delivery: Delivery, _claim: Claim) -> None:
+        ran.append(delivery.payload["id"])
+        began.set()
+        interrupted.wait(PATIENCE_S)
+        time.sleep(0.05)
+
+    with pytest.raises(KeyboardInterrupt):
+        system_consumer(MemoryStore(), work, concurrency=2, beside=beside)(sqs_event(*ids(*"abcdefgh")), None)
+    assert len(ran) <= 2
+
+
+# --- 11. what is put together wrongly ---
+
+
+def test_a_reserve_below_zero_is_refused(clock: TestClock) -> None:
+    with pytest.raises(ConfigurationError):
+        Bench(clock, reserve=timedelta(seconds=-5))
+
+
+def test_a_second_guard_for_a_coroutine_function_is_refused_when_it_is_built(clock: TestClock) -> None:
+    async def work(_delivery: Delivery, _claim: Claim) -> None:
+        """Never runs."""
+
+    with pytest.raises(ConfigurationError):
+        also_once(work, operation="orders.content", store=MemoryStore(clock), policy=Policy(retention=DAY))
+
+
+def test_a_plan_that_fails_is_final_after_as_many_starts_as_its_policy_allows_or_the_policy_is_refused(
+    clock: TestClock,
+) -> None:
+    bench = Bench(clock, policy=Policy(retention=DAY, starts_max=2))
+    try:
+        bench.consumer = replace(bench.consumer, work=None, plan=lambda _delivery: _raise(ValueError("made up")))
+    except ConfigurationError:
+        return
+    assert [type(bench.one()).__name__ for _ in range(3)] == ["Retry", "Rejected", "Rejected"]
+
+
+def test_a_plan_waits_for_an_attempt_in_flight_as_its_policy_says(clock: TestClock) -> None:
+    bench = Bench(clock, policy=Policy(retention=DAY, wait=timedelta(seconds=5)))
+    flow = Flow(operation="orders.fulfil", store=bench.memory, policy=bench.consumer.policy, clock=clock)
+    claim = bench.memory.claim(flow.request(Key("orders.fulfil", "o-1"), ends_at=None))
+    assert isinstance(claim, Claim)
+    clock.later(1_000, lambda: bench.memory.complete(claim, StoredResult("json", "5"), None))
+    bench.consumer = replace(bench.consumer, work=None, plan=lambda _delivery: Commit([]))
+    assert bench.one() == Done(5, replayed=True, attempt=1)
+
+
+def test_one_time_far_away_does_not_end_the_thread_of_all_alarms() -> None:
+    failed: list[Any] = []
+    before, threading.excepthook = threading.excepthook, failed.append
+    try:
+        call_off = SystemClock().later(1e14, lambda: None)
+        time.sleep(0.1)
+        call_off()
+    finally:
+        threading.excepthook = before
+    assert failed == []
