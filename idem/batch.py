@@ -21,14 +21,14 @@ from dataclasses import replace
 from functools import partial
 
 from idem.clock import backoff_ms
-from idem.delivery import Arrival, Done, Ending, NotStarted, Outcome, Overtaken, Unavailable
-from idem.errors import ClaimLost, ConfigurationError, IdemError
-from idem.flow import TOO_LATE, WAIT_BASE_MS, WAIT_CAP_MS, Flow, refusal
+from idem.delivery import Arrival, Done, Ending, NotStarted, Outcome, Unavailable
+from idem.errors import ConfigurationError, IdemError
+from idem.flow import TOO_LATE, WAIT_BASE_MS, WAIT_CAP_MS, Flow, Unrecorded, refusal
 from idem.lanes import Call, Ended, Lane, Raised, Returned
 from idem.record import Answer, Claim, Held, Key, Request
 from idem.recorder import Recorder
 from idem.steps import Claimed, Met, Step, Waiting, Worked, chunks, predecessors
-from idem.store import Complete, tried
+from idem.store import Complete, broken, tried
 from idem.writes import Commit
 
 
@@ -69,7 +69,7 @@ class Batch:
             if self._stopping:
                 return
             yield self._lanes(self._claim(chunk))
-            self._recorder.flush()
+            self._recorder.settle()
         tries = 0
         while self._late and not self._stopping:
             late, self._late = sorted(self._late, key=lambda step: step.waiting.index), []
@@ -77,7 +77,7 @@ class Batch:
                 tries = self._pause(tries)
                 late = [self._asked_again(step) for step in late]
             yield self._lanes(late)
-            self._recorder.flush()
+            self._recorder.settle()
         for one in waiting:
             if self.endings[one.index] is None and not self._stopping:
                 self._share(one)
@@ -109,9 +109,12 @@ class Batch:
         return list(steps.values())
 
     def _answers(self, requests: Sequence[Request]) -> Sequence[Answer | IdemError]:
-        if len(requests) > 1:
-            return self._flow.store.claim_many(requests)
-        return [tried(partial(self._flow.store.claim, one)) for one in requests]
+        if len(requests) == 1:
+            return [tried(partial(self._flow.store.claim, requests[0]))]
+        try:
+            return self._flow.store.claim_many(requests) if requests else ()
+        except Exception as error:  # noqa: BLE001 - of a store of the user's own
+            return [error if isinstance(error, IdemError) else broken(error)] * len(requests)
 
     def _request(self, one: Waiting, asked_at: int | None = None) -> Request:
         return self._flow.request(
@@ -131,7 +134,8 @@ class Batch:
         return Met(waiting=one, answer=answer, claim_ms=taken)
 
     def _claimed_now(self, one: Waiting) -> Step:
-        """Claim one key by itself, in its turn."""
+        """Claim one key by itself, in its turn: what its first twin gave back is given back before."""
+        self._recorder.settle()
         began = self._clock.now_ms()
         (answer,) = self._answers([self._request(one)])
         return self._step(one, answer, self._clock.now_ms() - began)
@@ -153,9 +157,7 @@ class Batch:
             if self._stopping:
                 return
             one, began = step.waiting, self._clock.now_ms()
-            if self._must_be_alone(step):
-                self._recorder.flush()
-            self._recorder.flush_if_due()
+            self._record_before(step)
             if self._is_blocked(step):
                 self._late.append(step)
             elif self._is_stopped(one):
@@ -164,54 +166,47 @@ class Batch:
                 self._share(one)
             elif isinstance(step, Met):
                 self._refused(step)
-            elif (ready := self._ready(step)) is not None:
-                claim = ready.claim if isinstance(ready, Claimed) else None
+            elif isinstance(step, Waiting) and not self._plans and not self._is_over():
+                self._late.append(self._claimed_now(step))  # a twin whose first one did not start, in its own turn
+            else:
                 self._recorder.starting()
+                if (ready := self._ready(step)) is None:
+                    self._recorder.ended()
+                    continue
                 try:
-                    ended = yield Call(one.delivery, claim)
+                    ended = yield Call(one.delivery, ready.claim if isinstance(ready, Claimed) else None)
                 except BaseException:
                     self._stopping = True  # the process or the invocation ends: no other lane starts more
                     raise
+                self._recorder.ended()
                 self._ended(ready, ended, began)
 
+    def _record_before(self, step: Step) -> None:
+        """Record what must be recorded before this step: its group's last one, or all if this may kill the process."""
+        before = self._before[step.waiting.index]
+        suspect = step.waiting.delivery.receive_count > 1 or (isinstance(step, Claimed) and step.claim.attempt > 1)
+        if suspect or step.waiting.twin is not None:
+            self._recorder.settle()
+        elif before is not None:
+            self._recorder.settle(lambda: self.endings[before] is not None)
+        else:
+            self._recorder.flush_if_due()
+
     def _ready(self, step: Waiting | Claimed) -> Waiting | Claimed | None:
-        """The step whose work starts now; None if it found another end. Time is looked at behind the last call to the store."""
+        """The step whose work starts now; None if it found another end."""
         if isinstance(step, Waiting):
-            if self._is_over():
-                self._not_started(step, TOO_LATE)
-                return None
-            if self._plans:
-                return step
-            claimed = self._claimed_now(step)
-            if not isinstance(claimed, Claimed):
-                self._late.append(claimed)
-                return None
-            step = claimed
-        if self._flow.is_late(step.claim):
+            if not self._is_over():
+                return step  # a plan
             self._not_started(step, TOO_LATE)
             return None
-        if self._flow.policy.starts_max is None:
-            return step
-        begun = self._begun(step)
-        if begun is not None and self._flow.is_late(begun.claim):
-            self._not_started(begun, TOO_LATE)
-            return None
-        return begun
-
-    def _begun(self, step: Claimed) -> Claimed | None:
-        """The step with its start counted, for a limit on starts; None if that did not work."""
-        try:
-            return replace(step, claim=self._flow.begin(step.claim), begun=True)
-        except ClaimLost as error:
-            self._end_claimed(step, Overtaken(error))
-        except IdemError as error:
-            # It may have been counted all the same: giving the claim back takes that back, too.
-            self._give_back(step, NotStarted(str(error)), Unavailable(error, ran=False))
+        claim = self._flow.ready(step.claim)
+        if isinstance(claim, Claim):
+            return step if claim is step.claim else replace(step, claim=claim)
+        self._give_back(step, claim.given_back, claim.outcome)
         return None
 
     def _ended(self, step: Waiting | Claimed, ended: Ended, started: int) -> None:
         """The work has ended: a claimed one is recorded in time, a plan's writes are made now."""
-        self._recorder.ended()
         now_ms = self._clock.now_ms()
         if isinstance(step, Claimed):
             match ended:
@@ -261,18 +256,12 @@ class Batch:
         return tries + 1
 
     def _asked_again(self, step: Step) -> Step:
-        if not (isinstance(step, Met) and isinstance(step.answer, Held)):
+        if not (isinstance(step, Met) and isinstance(step.answer, Held) and self._is_patient()):
             return step
         answer = tried(partial(self._flow.look_again, self._request(step.waiting)))
         return self._step(step.waiting, answer, step.claim_ms)
 
     # --- predicates: they ask, and change nothing ---
-
-    def _must_be_alone(self, step: Step) -> bool:
-        """Whether finished work must be recorded before this: it belongs to an ordered group, or may be what killed a process."""
-        suspect = isinstance(step, Claimed) and step.claim.attempt > 1
-        delivery = step.waiting.delivery
-        return suspect or delivery.group is not None or delivery.receive_count > 1 or step.waiting.twin is not None
 
     def _is_stopped(self, one: Waiting) -> bool:
         """Whether the delivery's ordered group has come to a stop before it."""
@@ -317,15 +306,16 @@ class Batch:
     def _not_started(self, step: Step, reason: NotStarted) -> None:
         """End a delivery whose work was not started. Its claim is given back, so that the next delivery can start at once."""
         if isinstance(step, Claimed):
-            self._give_back(step, reason, reason)
+            self._give_back(step, self._flow.given_back(step.claim, reason), reason)
         else:
             self._end(step.waiting.index, step.waiting.key, reason)
 
-    def _give_back(self, step: Claimed, reason: NotStarted, outcome: Outcome) -> None:
+    def _give_back(self, step: Claimed, given_back: Unrecorded | None, outcome: Outcome) -> None:
         """End a claimed delivery whose work was not started: its ending is the same whether the giving back succeeds or not."""
+        if given_back is not None:
+            now_ms = self._clock.now_ms()
+            self._recorder.put(Worked(claimed=step, unrecorded=given_back, started=now_ms, ended=now_ms))
         self._end_claimed(step, outcome)
-        unrecorded, now_ms = self._flow.given_back(step.claim, reason, begun=step.begun), self._clock.now_ms()
-        self._recorder.put(Worked(claimed=step, unrecorded=unrecorded, started=now_ms, ended=now_ms))
 
     def _end_claimed(
         self, step: Claimed, outcome: Outcome, *, worked: Worked | None = None, record_ms: int | None = None

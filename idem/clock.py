@@ -17,6 +17,10 @@ class Clock(Protocol):
 
     def sleep_ms(self, milliseconds: float) -> None: ...
 
+    async def pause_ms(self, milliseconds: float) -> None:
+        """The same for coroutines: others run meanwhile."""
+        ...
+
     def jitter(self) -> float:
         """A random number from 0 up to 1."""
         ...
@@ -35,11 +39,21 @@ class SystemClock:
     def sleep_ms(self, milliseconds: float) -> None:
         time.sleep(milliseconds / 1000)
 
+    async def pause_ms(self, milliseconds: float) -> None:
+        from asyncio import sleep  # noqa: PLC0415 - only coroutine functions need it
+
+        await sleep(milliseconds / 1000)
+
     def jitter(self) -> float:
         return int.from_bytes(os.urandom(4), "big") / (1 << 32)
 
     def later(self, milliseconds: float, action: Callable[[], None]) -> Callable[[], None]:
         return _ALARMS.plan(milliseconds / 1000, action)
+
+
+FAR_SECONDS = (
+    1e6  # eleven days: a thread can wait for no more than some decades, and nothing here waits longer than a lease
+)
 
 
 class Alarms:
@@ -57,7 +71,7 @@ class Alarms:
 
     def plan(self, seconds: float, action: Callable[[], None]) -> Callable[[], None]:
         """Do `action` in so many seconds, unless the returned function is called before."""
-        at, mark = time.monotonic() + seconds, object()
+        at, mark = time.monotonic() + min(seconds, FAR_SECONDS), object()
 
         def call_off() -> None:
             with self._changed:

@@ -25,7 +25,7 @@ from idem.delivery import (
     Unavailable,
     Unreadable,
 )
-from idem.errors import ConfigurationError, IdemError, InputRefused, MissingKeyPart
+from idem.errors import PROCESS_ENDS, ConfigurationError, IdemError, InputRefused, MissingKeyPart, described
 from idem.flow import Flow
 from idem.functions import is_coroutine_function
 from idem.keys import KeyRule, check_operation, make_key
@@ -56,7 +56,7 @@ class Consumer:
     plan: instead of work, for effects that are only DynamoDB writes: called with the delivery, without a claim, and returns the
     Commit. One request does it all. It must have no effect of its own, because it may be called for a duplicate.
     concurrency: how many deliveries of a batch are worked on at once, in threads, or as tasks if the work is a coroutine
-    function; never two of one ordered group.
+    function; never two of one ordered group. Deliveries are claimed 25 at a time, and the next 25 when these are through.
     record_within: how long work that is done may stay unrecorded while others of its batch run, so that outcomes travel
     together. A process that is killed in between leaves all of them unrecorded: zero records each before the next work starts.
     check: what of the payload must be equal whenever the key is; a difference is refused.
@@ -88,6 +88,13 @@ class Consumer:
             raise ConfigurationError(f"{self.operation}: give either work or plan, and not both")
         if self.concurrency < 1:
             raise ConfigurationError(f"{self.operation}: concurrency is {self.concurrency}, it must be at least 1")
+        if self.reserve < timedelta(0):
+            raise ConfigurationError(f"{self.operation}: reserve is {self.reserve}, it must not be below zero")
+        if self.plan is not None and (self.policy.starts_max is not None or self.policy.wait > timedelta(0)):
+            raise ConfigurationError(
+                f"{self.operation}: a plan is not claimed before it runs, so a policy with starts_max or wait says nothing to it:"
+                " leave them out"
+            )
         if self.policy.lease <= self.reserve:
             raise ConfigurationError(
                 f"{self.operation}: the policy's lease ({self.policy.lease}) is not longer than the reserve ({self.reserve}), so"
@@ -139,12 +146,18 @@ class Consumer:
                 batch.close()
             raise
         batch.close()
-        return [ending for ending in batch.endings if ending is not None]
+        endings = [ending for ending in batch.endings if ending is not None]
+        if len(endings) != len(arrivals):
+            raise AssertionError("a delivery was left without an ending: nothing of the batch is acknowledged")
+        return endings
 
     async def _run_async(self, batch: Batch, waiting: Sequence[Waiting]) -> None:
+        from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - only coroutine functions need it
+
         rounds = batch.rounds(waiting)
-        while (lanes := await in_thread(partial(next, rounds, None))) is not None:
-            await run_async(lanes, self._call, self.concurrency)
+        with ThreadPoolExecutor(self.concurrency + 1) as threads:
+            while (lanes := await in_thread(threads, partial(next, rounds, None))) is not None:
+                await run_async(lanes, self._call, self.concurrency, threads)
 
     def _waiting(self, arrivals: Sequence[Arrival], batch: Batch) -> list[Waiting]:
         """The deliveries that have a key; what has none gets its ending."""
@@ -191,7 +204,9 @@ class Consumer:
         if self.observe:
             try:
                 self.observe(ending)
-            except Exception:
+            except PROCESS_ENDS:
+                raise
+            except BaseException:
                 logging.getLogger(__name__).exception("the observer of %s failed", self.operation)
 
 
@@ -199,7 +214,8 @@ def _ask(name: str, rule: Callable[[Delivery], Any], delivery: Delivery) -> Any:
     """Ask a rule of the user's. What it raises is an unusable delivery, and must not take the batch with it."""
     try:
         return rule(delivery)
-    except InputRefused:
+    except (IdemError, *PROCESS_ENDS):
         raise
-    except Exception as error:
-        raise MissingKeyPart(f"the {name} rule failed on delivery {delivery.id}: {error!r}") from error
+    except BaseException as error:
+        said = f"{type(error).__name__}: {described(error)}"
+        raise MissingKeyPart(f"the {name} rule failed on delivery {delivery.id}: {said}") from error

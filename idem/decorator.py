@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 from collections.abc import Callable
-from functools import partial
-from typing import Any, Generic, ParamSpec, TypeVar, cast
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast
 
 from idem.canonical import request_hash
 from idem.clock import Clock, SystemClock, new_token
 from idem.delivery import Delivery, NotStarted
-from idem.errors import PROCESS_ENDS, ConfigurationError, StoreUnavailable
-from idem.flow import TOO_LATE, Flow, refused, value_of
+from idem.errors import PROCESS_ENDS, ConfigurationError
+from idem.flow import Flow, not_run, refused, value_of
 from idem.functions import is_coroutine_function
 from idem.keys import KeyRule, check_operation, make_key
 from idem.lanes import in_thread
 from idem.policy import Policy
-from idem.record import Answer, Claim, Key
+from idem.record import Answer, Claim, Key, Request
 from idem.store import Store
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+THREADS = 32  # calls to the store at once; each takes milliseconds
 
 
 class Once(Generic[P, R]):
@@ -71,32 +77,28 @@ class Once(Generic[P, R]):
     def _call(self, ends_at: int | None, args: Any, kwargs: Any) -> Any:
         if self._is_async:
             return self._call_async(ends_at, args, kwargs)
-        claim = self._begun(self._claim(ends_at, args, kwargs))
+        answer = self._flow.claim(self._request(ends_at, args, kwargs))
+        if not isinstance(answer, Claim):
+            return refused(answer)
+        claim = self._flow.ready(answer)
         if not isinstance(claim, Claim):
-            return refused(claim)
+            return not_run(self._flow, claim)
         try:
             value: Any = self._function(*args, **self._with_claim(kwargs, claim))
         except PROCESS_ENDS:
-            raise  # the process ends: the lease ends the claim
+            raise  # the lease ends the claim
         except BaseException as error:
             self._flow.record(self._flow.raised(claim, error))
             raise
         return value_of(self._flow.record(self._flow.returned(claim, value)))
 
     async def _call_async(self, ends_at: int | None, args: Any, kwargs: Any) -> Any:
-        """The same for a coroutine function; calls to the store run in a thread, so that they do not hold up the loop.
+        """The same for a coroutine function; calls to the store run in threads, so that they do not hold up the loop.
 
         A cancellation is an ending like any other error; one that comes before the work has started gives the claim back.
         """
-        won: list[Answer] = []
-        try:
-            await in_thread(lambda: won.append(self._begun(self._claim(ends_at, args, kwargs))))
-        except BaseException:
-            if won and isinstance(won[0], Claim):
-                given_back = self._flow.given_back(won[0], NotStarted("the call was cancelled"), begun=self._counts)
-                await in_thread(partial(self._flow.record, given_back))
-            raise
-        (claim,) = won
+        threads = _threads(os.getpid())
+        claim = await self._claim_async(threads, ends_at, args, kwargs)
         if not isinstance(claim, Claim):
             return refused(claim)
         try:
@@ -104,38 +106,62 @@ class Once(Generic[P, R]):
             value = await running
         except PROCESS_ENDS:
             raise
-        except BaseException as error:
-            await in_thread(partial(self._flow.record, self._flow.raised(claim, error)))
+        except GeneratorExit as error:  # closed from outside: nothing can be awaited any more
+            self._flow.record(self._flow.raised(claim, error))
             raise
-        return value_of(await in_thread(partial(self._flow.record, self._flow.returned(claim, value))))
+        except BaseException as error:
+            await in_thread(threads, partial(self._flow.record, self._flow.raised(claim, error)))
+            raise
+        return value_of(await in_thread(threads, partial(self._flow.record, self._flow.returned(claim, value))))
 
-    def _claim(self, ends_at: int | None, args: Any, kwargs: Any) -> Answer:
+    async def _claim_async(self, threads: Executor, ends_at: int | None, args: Any, kwargs: Any) -> Answer:
+        """A claim whose work may start now, or what stands in its way. Waiting for another attempt keeps no thread busy."""
+        from asyncio import CancelledError  # noqa: PLC0415 - only coroutine functions need it
+
+        won: list[Claim] = []
+
+        def asked() -> float | Answer:
+            try:
+                return next(waits)
+            except StopIteration as over:
+                answer: Answer = over.value
+                if isinstance(answer, Claim):
+                    won.append(answer)
+                return answer
+
+        waits = self._flow.waits(self._request(ends_at, args, kwargs))
+        try:
+            while isinstance(answer := await in_thread(threads, asked), float | int):
+                await self._flow.clock.pause_ms(answer)
+            if not isinstance(answer, Claim):
+                return answer
+            claim = await in_thread(threads, partial(self._flow.ready, answer))
+        except CancelledError:
+            if won:
+                given_back = self._flow.given_back(won[0], NotStarted("the call was cancelled"))
+                await in_thread(threads, partial(self._flow.record, given_back))
+            raise
+        return claim if isinstance(claim, Claim) else await in_thread(threads, partial(not_run, self._flow, claim))
+
+    def _request(self, ends_at: int | None, args: Any, kwargs: Any) -> Request:
         delivery = self._delivery(args, kwargs)
         key = make_key(self._flow.operation, self._key(delivery))
         checked = request_hash(self._check(delivery)) if self._check else None
-        wanted = self._flow.request(key, ends_at=ends_at, request_hash=checked, origin=delivery.origin)
-        return self._flow.claim(wanted)
-
-    def _begun(self, answer: Answer) -> Answer:
-        """A claim whose work may start now. Raises StoreUnavailable if its answer came when its lease was over."""
-        if not isinstance(answer, Claim):
-            return answer
-        claim = answer if self._flow.is_late(answer) else self._flow.begin(answer)
-        if self._flow.is_late(claim):
-            self._flow.record(self._flow.given_back(claim, TOO_LATE, begun=self._counts and claim is not answer))
-            raise StoreUnavailable("claim", "Late", "its answer came when the lease was over: nothing was run")
-        return claim
-
-    @property
-    def _counts(self) -> bool:
-        """Whether the start of the work is counted by itself."""
-        return self._flow.policy.starts_max is not None
+        return self._flow.request(key, ends_at=ends_at, request_hash=checked, origin=delivery.origin)
 
     def _with_claim(self, kwargs: Any, claim: Claim) -> Any:
         return {**kwargs, self._claim_as: claim} if self._claim_as else kwargs
 
     def __get__(self, instance: object, _owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(cast("Any", self), instance)
+
+
+@cache
+def _threads(process: int) -> Executor:  # noqa: ARG001 - a forked process has no threads of its parent's
+    """The threads of a process that ask the store for coroutine functions: not the loop's own, which works may keep busy."""
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - as above
+
+    return ThreadPoolExecutor(THREADS, thread_name_prefix="idem")
 
 
 def _name(function: Callable[..., Any]) -> str:

@@ -7,26 +7,30 @@ a function in `decorator.py`.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
-from typing import Any
+from itertools import islice
+from typing import Any, NoReturn
 
 from idem import results
 from idem.clock import Clock, SystemClock, backoff_ms, new_token
 from idem.delivery import Busy, Done, NotStarted, Outcome, Overtaken, Rejected, Retry, Unavailable, Unsettled
 from idem.errors import (
+    PROCESS_ENDS,
     ClaimLost,
     ConfigurationError,
     IdemError,
     InProgress,
     RequestMismatch,
     StoredFailure,
+    StoreUnavailable,
     TransactionRefused,
     UnsettledWork,
     WorkStopped,
+    described,
 )
 from idem.policy import Kind, Lapsed, Policy
 from idem.record import (
@@ -45,13 +49,16 @@ from idem.record import (
     decide,
     started,
 )
-from idem.store import Complete, Fail, Finish, Release, Store, finish, tried
+from idem.store import Complete, Fail, Finish, Release, Store, broken, finish, tried
 from idem.writes import Check, Commit, Delete, Put, Update
 
 MESSAGE_CHARS_MAX = 500  # of a stored error: enough to recognise it, small enough for a refused claim
 ORIGIN_CHARS_MAX = 256  # of each value in a record's origin: ids are shorter, and a sender may send anything
 ANSWER_MS = 200  # the store stops repeating a request so long before the invocation's end, to leave time for the answer
-SCALARS = (str, int, float, bool, type(None))  # results that are nothing but themselves, told at once
+SCALARS = (str, int, float)  # results that are nothing but themselves, told at once
+CONTAINERS = (dict, list, tuple, set, frozenset, ValuesView, ItemsView, KeysView)
+LEVELS_SEEN = 3  # of a result: writes that were left over stand near its top
+ITEMS_SEEN = 100  # of each container in it
 WRITES = Commit | Put | Update | Delete | Check
 LEFT_OVER = "writes that nobody would make: return Commit([...], result) itself, with the writes in it"
 TOO_LATE = NotStarted("the invocation or its lease ends too soon to start it")
@@ -65,6 +72,14 @@ class Unrecorded:
 
     finish: Finish
     outcome: Done | Retry | Rejected | NotStarted
+
+
+@dataclass(frozen=True, slots=True)
+class Unready:
+    """A claim whose work does not start: how its delivery ends, and how the claim is given back, None if it is lost."""
+
+    outcome: NotStarted | Overtaken | Unavailable
+    given_back: Unrecorded | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +96,7 @@ class Flow:
     token: Callable[[], str] = new_token
     reserve: timedelta = timedelta(0)
 
+    counts_starts: bool = field(init=False, repr=False)
     reserve_ms: int = field(init=False, repr=False)
     patience_ms: int = field(init=False, repr=False)
     _lease_ms: int = field(init=False, repr=False)
@@ -90,6 +106,8 @@ class Flow:
 
     def __post_init__(self) -> None:
         policy = self.policy
+        counts = policy.starts_max is not None or policy.lapsed is Lapsed.HOLD  # as `Request.counts_starts`
+        object.__setattr__(self, "counts_starts", counts)
         for name, duration in {
             "reserve_ms": self.reserve,
             "patience_ms": policy.wait,  # how long an attempt in flight is waited for
@@ -135,21 +153,45 @@ class Flow:
         lease_end = claim.lease_until - self._lease_margin_ms
         return self.clock.now_ms() > lease_end - self.reserve_ms
 
-    def begin(self, claim: Claim) -> Claim:
-        """Count the start of the work where a limit on starts needs it. Raises ClaimLost, StoreUnavailable."""
-        return claim if self.policy.starts_max is None else self.store.begin(claim)
+    def ready(self, claim: Claim) -> Claim | Unready:
+        """The claim whose work may start now, its start counted where that matters; otherwise how it ends instead.
+
+        Time is looked at behind the last call to the store.
+        """
+        if self.is_late(claim):
+            return Unready(TOO_LATE, self.given_back(claim, TOO_LATE))
+        if not self.counts_starts:
+            return claim
+        try:
+            begun = self.store.begin(claim)
+        except ClaimLost as error:
+            return Unready(Overtaken(error), None)
+        except Exception as error:  # noqa: BLE001 - of a store of the user's own
+            unknown = error if isinstance(error, IdemError) else broken(error)
+            # It may have been counted all the same: giving the claim back takes that back, too.
+            return Unready(
+                Unavailable(unknown, ran=False), self.given_back(claim, NotStarted("its start was not counted"))
+            )
+        return Unready(TOO_LATE, self.given_back(begun, TOO_LATE, begun=True)) if self.is_late(begun) else begun
 
     def claim(self, wanted: Request) -> Answer:
         """Claim a key; where the policy says so, wait for an attempt in flight. Raises StoreUnavailable, CorruptRecord."""
-        return self.wait(wanted, self.store.claim(wanted))
+        waits = self.waits(wanted)
+        while True:
+            try:
+                self.clock.sleep_ms(next(waits))
+            except StopIteration as over:
+                answer: Answer = over.value
+                return answer
 
-    def wait(self, wanted: Request, answer: Answer) -> Answer:
-        """`answer`, or what becomes of it while another attempt is in flight and the policy's patience lasts."""
+    def waits(self, wanted: Request) -> Generator[float, None, Answer]:
+        """Claim a key; the pauses (ms) to be made while another attempt is in flight and the policy's patience lasts."""
+        answer = self.store.claim(wanted)
         until = min(self.clock.now_ms() + self.patience_ms, wanted.deadline - self.reserve_ms)
         tries = 0
         while isinstance(answer, Held) and (left := until - self.clock.now_ms()) > 0:
             pause = backoff_ms(tries, base_ms=WAIT_BASE_MS, cap_ms=WAIT_CAP_MS, jitter=self.clock.jitter())
-            self.clock.sleep_ms(min(pause, left))
+            yield min(pause, left)
             tries += 1
             answer = self.look_again(wanted)
         return answer
@@ -164,22 +206,31 @@ class Flow:
         """How an attempt ended whose work returned `value`.
 
         A value that shows that nothing ran, or that writes were meant and not handed over, is a failure: recording it as done
-        would lose the work.
+        would lose the work. Raises nothing, whatever the value's own code does.
         """
-        if not isinstance(value, SCALARS) and (mistake := mistake_in(value)):
-            return self.raised(claim, ConfigurationError(f"the work of {self.operation} returned {mistake}"))
-        commit = value if isinstance(value, Commit) else None
         try:
+            if mistake := mistake_in(value):
+                return self.raised(claim, ConfigurationError(f"the work of {self.operation} returned {mistake}"))
+            commit = value if isinstance(value, Commit) else None
             writes = tuple(commit.writes) if commit else None
-        except Exception as error:  # noqa: BLE001 - the user's own iterable
-            return self.raised(claim, TransactionRefused(f"the writes of a Commit must be a list: {error!r}"))
+        except PROCESS_ENDS:
+            raise
+        except BaseException as error:  # noqa: BLE001 - the user's own iterable, or a value that cannot be looked at
+            wrong = ConfigurationError(f"what the work of {self.operation} returned cannot be read: {described(error)}")
+            wrong.__cause__ = error
+            return self.raised(claim, wrong)
         stored, shown = results.store(commit.result if commit else value, self.policy.result_bytes_max)
         done = Done(shown, replayed=False, attempt=claim.attempt)
         return Unrecorded(Complete(claim, stored, self.expires_at(), writes), done)
 
     def raised(self, claim: Claim, error: BaseException) -> Unrecorded:
-        """How an attempt ended whose work raised `error`, whatever it is."""
+        """How an attempt ended whose work raised `error`, whatever it is.
+
+        InProgress is the answer of a claim inside of the work that is held: nothing was done, so no start is used up.
+        """
         kind, error = self._judged(error)
+        if isinstance(error, InProgress):
+            return replace(self.given_back(claim, NotStarted(described(error)), begun=True), outcome=Retry(error))
         if kind is Kind.FORGET:
             return Unrecorded(Release(claim), Retry(error))
         limit = self.policy.starts_max
@@ -196,7 +247,7 @@ class Flow:
         if claim.attempt == 1:
             return Unrecorded(Release(claim), reason)
         failure = Failure(type=type(reason).__name__, message=reason.reason, reclaimable=True)
-        counted = begun or self.policy.starts_max is None
+        counted = begun or not self.counts_starts
         uncounted = replace(claim, starts=max(0, claim.starts - 1)) if counted else claim
         return Unrecorded(Fail(uncounted, failure, self.expires_at()), reason)
 
@@ -209,7 +260,10 @@ class Flow:
         if len(ended) == 1:
             errors = [tried(partial(finish, self.store, ended[0].finish))]
         else:
-            errors = self.store.finish_many([one.finish for one in ended])
+            try:
+                errors = self.store.finish_many([one.finish for one in ended])
+            except Exception as error:  # noqa: BLE001 - of a store of the user's own
+                errors = [error if isinstance(error, IdemError) else broken(error)] * len(ended)
         return [self._outcome(one, error) for one, error in zip(ended, errors, strict=True)]
 
     def _outcome(self, ended: Unrecorded, error: IdemError | None) -> Outcome:
@@ -224,14 +278,21 @@ class Flow:
 
         The record's life counts from now.
         """
+        try:
+            if mistake := mistake_in(commit):
+                raise ConfigurationError(f"the plan of {self.operation} returned {mistake}")
+            writes = tuple(commit.writes)
+        except PROCESS_ENDS:
+            raise
+        except BaseException as error:  # noqa: BLE001 - the user's own iterable
+            return self.reject(wanted, error), None
         stored, shown = results.store(commit.result, self.policy.result_bytes_max)
         wanted = replace(wanted, expires_at=self.expires_at())
-        try:
-            answer = self.store.guard(wanted, stored, commit.writes)
-        except TransactionRefused as error:
-            return self.reject(wanted, error), None
-        except IdemError as unknown:
-            return Unavailable(unknown, ran=False), None
+        answer = tried(lambda: self.store.guard(wanted, stored, writes))
+        if isinstance(answer, TransactionRefused):
+            return self.reject(wanted, answer), None
+        if isinstance(answer, IdemError):
+            return Unavailable(answer, ran=False), None
         if isinstance(answer, Succeeded) and answer.record.claim_token == wanted.token:
             done = Done(shown, replayed=False, attempt=answer.record.attempt)
             return done, stored.text if stored.kind == "omitted" else None
@@ -244,10 +305,9 @@ class Flow:
         kind, error = self._judged(error)
         if kind is not Kind.PERMANENT:
             return Retry(error)
-        try:
-            answer = self.store.claim(wanted)
-        except IdemError as unknown:
-            return Unavailable(unknown, ran=False)
+        answer = tried(lambda: self.store.claim(wanted))
+        if isinstance(answer, IdemError):
+            return Unavailable(answer, ran=False)
         if not isinstance(answer, Claim):
             return refusal(answer)
         failure = failure_of(error, reclaimable=False)
@@ -265,8 +325,10 @@ class Flow:
         except ConfigurationError as fault:  # classify() gave something that is no Kind
             fault.__cause__ = error
             return self.policy.otherwise, fault
-        except Exception as fault:  # noqa: BLE001 - the user's own classify(); its error must not hide the work's
-            note(error, f"classifying it failed: {fault!r}")
+        except PROCESS_ENDS:
+            raise
+        except BaseException as fault:  # noqa: BLE001 - the user's own classify(); its error must not hide the work's
+            note(error, f"classifying it failed: {type(fault).__name__}: {described(fault)}")
             return self.policy.otherwise, error
 
     def expires_at(self, from_ms: int | None = None) -> int | None:
@@ -278,30 +340,41 @@ class Flow:
 
 
 def mistake_in(value: Any) -> str | None:
-    """What is wrong with a value that work returned, if it shows that the work did not run, or that writes were left over."""
-    if isinstance(value, dict | list | tuple | set | frozenset):
-        inside = value.values() if isinstance(value, dict) else value
-        return LEFT_OVER if any(isinstance(one, WRITES) for one in inside) else None
-    if isinstance(value, WRITES):
-        return None if isinstance(value, Commit) else LEFT_OVER
-    if not (inspect.isawaitable(value) or inspect.isgenerator(value) or inspect.isasyncgen(value) or _is_lazy(value)):
+    """What is wrong with a value that work returned, if it shows that the work did not run, or that writes were left over.
+
+    Looked for some levels deep: a result is looked through, not searched.
+    """
+    if isinstance(value, Commit):
+        return _mistake_inside(value.result, LEVELS_SEEN)
+    return _mistake_inside(value, LEVELS_SEEN)
+
+
+def _mistake_inside(value: Any, levels: int) -> str | None:
+    if value is None or isinstance(value, SCALARS):
         return None
-    if inspect.iscoroutine(value) or inspect.isgenerator(value):
-        value.close()
+    if isinstance(value, WRITES):
+        return LEFT_OVER
+    if isinstance(value, CONTAINERS):
+        inside = value.values() if isinstance(value, dict) else value
+        if levels == 0:
+            return None
+        return next((found for one in islice(inside, ITEMS_SEEN) if (found := _mistake_inside(one, levels - 1))), None)
+    if not (
+        inspect.isawaitable(value) or inspect.isasyncgen(value) or isinstance(value, Iterator) or _is_future(value)
+    ):
+        return None
+    if inspect.iscoroutine(value):
+        value.close()  # or Python complains that nobody awaited it
     return (
         f"a {type(value).__name__}, so it has not run: pass a coroutine function itself, and return no generator, iterator"
         " or future"
     )
 
 
-def _is_lazy(value: Any) -> bool:
-    """Whether this runs when somebody asks it to: map() and its kin, or a future of a thread pool, told without its import."""
-    return (
-        isinstance(value, map | filter | zip)
-        or type(value).__module__ == "itertools"
-        or any(
-            kind.__module__ == "concurrent.futures._base" and kind.__name__ == "Future" for kind in type(value).__mro__
-        )
+def _is_future(value: Any) -> bool:
+    """Whether this is a future of a thread pool: its kind is looked up by name, because importing it takes long."""
+    return any(
+        kind.__module__ == "concurrent.futures._base" and kind.__name__ == "Future" for kind in type(value).__mro__
     )
 
 
@@ -345,6 +418,15 @@ def refused(answer: Refusal) -> Any:
     return value_of(refusal(answer))
 
 
+def not_run(flow: Flow, unready: Unready) -> NoReturn:
+    """Give the claim of a call back whose work does not start, and raise why."""
+    if unready.given_back is not None:
+        flow.record(unready.given_back)
+    if isinstance(unready.outcome, NotStarted):
+        raise StoreUnavailable("claim", "Late", "its answer came when the lease was over: nothing was run")
+    raise unready.outcome.error
+
+
 def value_of(outcome: Outcome) -> Any:
     """What a call returns or raises for an outcome."""
     match outcome:
@@ -358,11 +440,9 @@ def value_of(outcome: Outcome) -> Any:
 
 def failure_of(error: Exception, *, reclaimable: bool) -> Failure:
     """What is stored of an error: its type's name and a bounded message."""
-    try:
-        message = str(error)
-    except Exception as fault:  # noqa: BLE001 - an error type of the user's whose __str__ raises
-        message = f"(its message could not be read: {type(fault).__name__})"
-    return Failure(type=type(error).__qualname__, message=_bounded(message, MESSAGE_CHARS_MAX), reclaimable=reclaimable)
+    return Failure(
+        type=type(error).__qualname__, message=_bounded(described(error), MESSAGE_CHARS_MAX), reclaimable=reclaimable
+    )
 
 
 def _bounded(text: str, chars_max: int) -> str:

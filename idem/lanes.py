@@ -9,14 +9,18 @@ what ends the process (KeyboardInterrupt) or cancels the whole invocation is mor
 
 from __future__ import annotations
 
+import contextvars
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from idem.delivery import Delivery
 from idem.errors import PROCESS_ENDS
 from idem.record import Claim
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 T = TypeVar("T")
 
@@ -55,39 +59,54 @@ def run(lanes: Sequence[Lane], call: Callable[[Call], Any], width: int, beside: 
         beside([partial(_drive, lane, call) for lane in lanes], width)
 
 
-async def run_async(lanes: Sequence[Lane], call: Callable[[Call], Awaitable[Any]], width: int) -> None:
-    """The same for a coroutine function. What a lane asks of the store runs in a thread, so that it does not hold up the loop."""
+async def run_async(
+    lanes: Sequence[Lane], call: Callable[[Call], Awaitable[Any]], width: int, threads: Executor
+) -> None:
+    """The same for a coroutine function. What a lane asks of the store runs in `threads`, so that it does not hold up the loop.
+
+    Each work is a task of its own: what it cancels or puts into its context is its own, too.
+    """
     import asyncio  # noqa: PLC0415 - importing it takes longer than most consumers' whole start
 
     async def drive(lane: Lane) -> None:
         async with turn:
-            wanted = await in_thread(partial(_advance, lane, None))
+            wanted = await in_thread(threads, partial(_advance, lane, None))
             while wanted is not None:
-                wanted = await in_thread(partial(_advance, lane, await ended(lane, wanted)))
+                ended = await outcome(lane, asyncio.ensure_future(called(wanted)))
+                wanted = await in_thread(threads, partial(_advance, lane, ended))
 
-    async def ended(lane: Lane, wanted: Call) -> Ended:
+    async def called(wanted: Call) -> Ended:
         try:
             return Returned(await call(wanted))
-        except asyncio.CancelledError as error:
-            this = asyncio.current_task()
-            if this is not None and this.cancelling():  # not the work's own: the whole invocation is being cancelled
-                lane.throw(error)
-            return Raised(error)
-        except PROCESS_ENDS as error:
-            lane.throw(error)
+        except (*PROCESS_ENDS, asyncio.CancelledError):
             raise
         except BaseException as error:  # noqa: BLE001 - the user's work may raise anything; its policy says what that means
             return Raised(error)
+
+    async def outcome(lane: Lane, work: asyncio.Future[Ended]) -> Ended:
+        try:
+            await asyncio.wait([work])
+        except asyncio.CancelledError as error:  # not the work's own: the whole invocation is being cancelled
+            work.cancel()
+            lane.throw(error)
+        if work.cancelled():
+            return Raised(asyncio.CancelledError())
+        if (ends := work.exception()) is not None:
+            lane.throw(ends)
+        return work.result()
 
     turn = asyncio.Semaphore(width)
     await asyncio.gather(*map(drive, lanes))
 
 
-async def in_thread(step: Callable[[], T]) -> T:
-    """Run `step` in a thread and wait for its end, also when the waiting is cancelled meanwhile: that is raised afterwards."""
+async def in_thread(threads: Executor, step: Callable[[], T]) -> T:
+    """Run `step` in a thread and wait for its end, also when the waiting is cancelled meanwhile: that is raised afterwards.
+
+    The threads are not the loop's own ones: the user's works may keep all of those busy.
+    """
     import asyncio  # noqa: PLC0415 - as above
 
-    running = asyncio.ensure_future(asyncio.to_thread(step))
+    running = asyncio.get_running_loop().run_in_executor(threads, contextvars.copy_context().run, step)
     cancelled: asyncio.CancelledError | None = None
     while not running.done():
         try:
@@ -100,19 +119,24 @@ async def in_thread(step: Callable[[], T]) -> T:
 
 
 def in_threads(functions: Sequence[Callable[[], None]], width: int) -> None:
-    """Beside each other, in threads of their own."""
+    """Beside each other, in threads of their own. When one of them raises, or a signal comes, those that wait do not start."""
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - only consumers with concurrency need it
 
     with ThreadPoolExecutor(min(width, len(functions))) as pool:
-        for ended in [pool.submit(function) for function in functions]:
-            ended.result()
+        running = [pool.submit(function) for function in functions]
+        try:
+            for ended in running:
+                ended.result()
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
 
 
 def _drive(lane: Lane, call: Callable[[Call], Any]) -> None:
     wanted = _advance(lane, None)
     while wanted is not None:
         try:
-            ended: Ended = Returned(call(wanted))
+            ended: Ended = Returned(contextvars.copy_context().run(call, wanted))
         except PROCESS_ENDS as error:
             lane.throw(error)
         except BaseException as error:  # noqa: BLE001 - the user's work may raise anything; its policy says what that means

@@ -87,7 +87,8 @@ class Request:
     token: fresh and random for this attempt to claim, drawn at call time (a snapshot-restored environment must not share it).
     lease_until: epoch ms after which others may take over. deadline: epoch ms until which the store may keep retrying.
     expires_at: epoch seconds of the record's own end, None for a permanent key; never before the lease's end.
-    starts_max: how often the work may be started; with it a start is counted by `Store.begin`, otherwise by the claim.
+    starts_max: how often the work may be started. hold_lapsed: whether a start whose end is not known is left to a person.
+    With either of the two the start is counted by `Store.begin` when the work starts, otherwise by the claim.
     asked_at: epoch ms of the delivery, if it lies before the request, as with a plan that took long: a record that was alive then
     answers for it.
     skew_margin_ms: how far the clocks of two workers may differ; a lease or a life counts as over only after it.
@@ -104,6 +105,11 @@ class Request:
     hold_lapsed: bool = False
     skew_margin_ms: int = 0
     asked_at: int | None = None
+
+    @property
+    def counts_starts(self) -> bool:
+        """Whether the start of the work is counted by itself: it matters then whether the work has started."""
+        return self.starts_max is not None or self.hold_lapsed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,7 +190,7 @@ def first_claim(wanted: Request, now_ms: int) -> Claim:
 
 def started(claim: Claim, wanted: Request) -> Claim:
     """`claim` with the start of its work counted, where the claim itself did not count it."""
-    return claim if wanted.starts_max is None else replace(claim, starts=claim.starts + 1)
+    return replace(claim, starts=claim.starts + 1) if wanted.counts_starts else claim
 
 
 def claimed_record(claim: Claim) -> Record:
@@ -212,7 +218,8 @@ def decide(found: Record, wanted: Request, now_ms: int) -> Answer | TakeOver:
     3. It was made for another request: Mismatch, whatever its state.
     4. succeeded: Succeeded.
     5. failed: take over if reclaimable and starts are left, otherwise the stored failure.
-    6. in progress: Held while the lease lives; afterwards take over, or Abandoned by policy or when no starts are left.
+    6. in progress: Held while the lease lives; afterwards take over, or Abandoned when its work was started and the policy holds
+       such work, or when no starts are left.
     """
     if found.claim_token == wanted.token and found.status is Status.IN_PROGRESS:
         return _mine(found, wanted)
@@ -233,7 +240,7 @@ def decide(found: Record, wanted: Request, now_ms: int) -> Answer | TakeOver:
             until = (found.lease_until or 0) + wanted.skew_margin_ms
             if now_ms < until:
                 return Held(found, until)
-            if wanted.hold_lapsed:
+            if wanted.hold_lapsed and found.starts > 0:
                 return Abandoned(
                     found, "its lease lapsed before an outcome was recorded, and the policy holds such work"
                 )
@@ -268,7 +275,7 @@ def _claim(wanted: Request, now_ms: int, *, attempt: int, starts: int) -> Claim:
         key=wanted.key,
         token=wanted.token,
         attempt=attempt,
-        starts=starts + 1 if wanted.starts_max is None else starts,
+        starts=starts if wanted.counts_starts else starts + 1,
         lease_until=wanted.lease_until,
         deadline=wanted.deadline,
         expires_at=wanted.expires_at,

@@ -1,7 +1,7 @@
 """The recorder: outcomes that are ready travel together, and none waits for long.
 
-What is put in is recorded within `within_ms`, at once if that is zero, and always before `close` returns. Whoever asks with `flush`
-finds everything recorded that was put in before.
+What is put in is recorded within `within_ms`, at once if that is zero, never later than its own time, and always before `close`
+returns. Recordings may be under way beside each other: nobody waits for another one's, unless it asks to with `settle`.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ BUSY_MS = 1  # between two looks whether another recording is over: less than on
 
 
 class Item(Protocol):
-    """Something to be recorded. `lease_until` (epoch ms) is when it becomes too late for that. `ran`: its work has run."""
+    """Something to be recorded. `due_by` (epoch ms): later there may be no time left for it. `ran`: its work has run."""
 
     @property
-    def lease_until(self) -> int: ...
+    def due_by(self) -> int: ...
 
     @property
     def ran(self) -> bool: ...
@@ -31,8 +31,8 @@ T = TypeVar("T", bound=Item)
 class Recorder(Generic[T]):
     """Records items through `record`, several at once, beside whatever runs.
 
-    Works tell it when they start; while one runs, a timer sees to it that what has ended before is recorded in time. Nothing waits
-    for a timer when nothing runs: then somebody is about to put in more, to flush, or to close.
+    Works tell it when they start and end; while one is under way, a timer sees to it that what has ended before is recorded in
+    time. Nothing waits for a timer when nothing runs: then somebody is about to put in more, to flush, or to close.
     """
 
     def __init__(self, record: Callable[[Sequence[T]], None], clock: Clock, within_ms: float) -> None:
@@ -40,37 +40,37 @@ class Recorder(Generic[T]):
         self._clock = clock
         self._within_ms = within_ms
         self._state = threading.Lock()  # over what follows; never held while the table is asked
-        self._sending = threading.Lock()  # held while a flush asks the table
         self._waiting: list[T] = []
         self._due = 0.0
         self._running = 0
+        self._under_way = 0
         self._call_off: Callable[[], None] | None = None
         self._failure: BaseException | None = None
 
     def starting(self) -> None:
-        """A work starts now."""
+        """A work is under way from now on."""
         with self._state:
             self._running += 1
-            self._plan()
+            self._set_timer()
 
     def ended(self) -> None:
-        """A work has ended."""
+        """A work has ended, or did not start."""
         with self._state:
             self._running -= 1
 
     def put(self, item: T) -> None:
         """Record `item` in time."""
         if self._within_ms <= 0 and item.ran:
-            self._record([item])
+            self._send([item])
             return
         now_ms = self._clock.now_ms()
-        due = now_ms + min(self._within_ms, max(0, item.lease_until - now_ms))
+        due = now_ms + min(self._within_ms, max(0, item.due_by - now_ms))
         with self._state:
             if due < self._due or not self._waiting:
                 self._due = due
                 self._stop_timer()
             self._waiting.append(item)
-            self._plan()
+            self._set_timer()
 
     def flush_if_due(self) -> None:
         """Record what has waited long enough."""
@@ -78,29 +78,45 @@ class Recorder(Generic[T]):
             self.flush()
 
     def flush(self) -> None:
-        """Record what was put in."""
-        while not self._sending.acquire(blocking=False):
-            self._clock.sleep_ms(BUSY_MS)  # another lane or the timer is at it
-        self._send()
+        """Record what waits. Raises what kept an earlier recording from being made."""
+        if self._failure is not None:
+            raise self._failure
+        with self._state:
+            self._stop_timer()
+            items, self._waiting = self._waiting, []
+        if items:
+            self._send(items)
 
-    def _send(self) -> None:
-        try:
-            with self._state:
-                self._stop_timer()
-                items, self._waiting = self._waiting, []
-            if items:
-                self._record(items)
-        finally:
-            self._sending.release()
-
-    def close(self) -> None:
-        """Record what is left, and wait for what is under way. Raises what a timer's recording raised."""
+    def settle(self, enough: Callable[[], bool] = lambda: False) -> None:
+        """Record what waits, and wait for what others are recording, until that is `enough` or nothing is under way."""
         self.flush()
+        while self._under_way and not enough():
+            self._clock.sleep_ms(BUSY_MS)
         if self._failure is not None:
             raise self._failure
 
-    def _plan(self) -> None:
-        """Set the timer, if something waits while a work runs."""
+    def close(self) -> None:
+        """Record what is left. What kept a recording from being made is raised, once everything else is recorded."""
+        failure, self._failure = self._failure, None
+        self.settle()
+        if failure is not None:
+            raise failure
+
+    def _send(self, items: list[T]) -> None:
+        with self._state:
+            self._under_way += 1
+        try:
+            self._record(items)
+        except BaseException:
+            with self._state:
+                self._waiting = items + self._waiting  # for `close`: a recording can be made again
+            raise
+        finally:
+            with self._state:
+                self._under_way -= 1
+
+    def _set_timer(self) -> None:
+        """See to it that what waits is recorded in time, if a work is under way that could take long."""
         if self._waiting and self._running and self._call_off is None:
             self._call_off = self._clock.later(max(0, self._due - self._clock.now_ms()), self._on_time)
 
@@ -110,11 +126,7 @@ class Recorder(Generic[T]):
             self._call_off = None
 
     def _on_time(self) -> None:
-        if not self._sending.acquire(blocking=False):  # what it takes was put in before what this timer is for
-            with self._state:
-                self._call_off = self._clock.later(BUSY_MS, self._on_time)
-            return
         try:
-            self._send()
+            self.flush()
         except BaseException as failure:  # noqa: BLE001 - in a thread nobody would hear of it: `close` raises it
             self._failure = failure

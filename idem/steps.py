@@ -11,6 +11,8 @@ from idem.flow import Unrecorded
 from idem.record import Claim, Key, Refusal
 from idem.store import TOGETHER_MAX
 
+REPEATS_MS = 1_000  # what a throttled recording may take: it is not begun later than so long before its deadline
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
@@ -38,12 +40,11 @@ class Met:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claimed:
-    """A delivery that holds its key. begun: the start of its work has been counted by itself."""
+    """A delivery that holds its key."""
 
     waiting: Waiting
     claim: Claim
     claim_ms: int
-    begun: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,8 +57,9 @@ class Worked:
     ended: int
 
     @property
-    def lease_until(self) -> int:
-        return self.claimed.claim.lease_until
+    def due_by(self) -> int:
+        """While there is time for a recording to be repeated."""
+        return self.claimed.claim.deadline - REPEATS_MS
 
     @property
     def ran(self) -> bool:

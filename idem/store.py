@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol, TypeVar
 
-from idem.errors import IdemError
+from idem.errors import IdemError, StoreUnavailable, described
 from idem.record import Answer, Claim, Failure, Key, Record, Request, Status, StoredResult
 from idem.writes import Write
 
@@ -120,11 +120,20 @@ def finish(store: Store, one: Finish) -> None:
 
 
 def tried(verb: Callable[[], T]) -> T | IdemError:
-    """What `verb` returns, or the error of ours that it raises."""
+    """What `verb` returns, or the error that it raises; one that is not ours means that nobody knows what happened."""
     try:
         return verb()
     except IdemError as error:
         return error
+    except Exception as error:  # noqa: BLE001 - a store of the user's own, or an answer that nobody could read
+        return broken(error)
+
+
+def broken(error: Exception) -> StoreUnavailable:
+    """What an error that no store may raise is to its callers."""
+    unknown = StoreUnavailable("answer", type(error).__name__, described(error))
+    unknown.__cause__ = error
+    return unknown
 
 
 def succeeded(record: Record, result: StoredResult, expires_at: int | None, now_ms: int) -> Record:

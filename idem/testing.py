@@ -79,6 +79,9 @@ class ManualClock:
             first[1]()
         self._now_ms = until
 
+    async def pause_ms(self, milliseconds: float) -> None:
+        self.sleep_ms(milliseconds)
+
     def jitter(self) -> float:
         return self._jitter
 

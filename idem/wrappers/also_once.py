@@ -21,8 +21,9 @@ from typing import Any
 
 from idem.clock import Clock, SystemClock, new_token
 from idem.delivery import Delivery
-from idem.errors import PROCESS_ENDS, StoreUnavailable
-from idem.flow import TOO_LATE, Flow, refused, value_of
+from idem.errors import PROCESS_ENDS, ConfigurationError
+from idem.flow import Flow, not_run, refused, value_of
+from idem.functions import is_coroutine_function
 from idem.keys import KeyRule, check_operation, make_key
 from idem.policy import Policy
 from idem.record import Claim
@@ -51,22 +52,26 @@ def also_once(
         operation=check_operation(operation), store=store, policy=policy, clock=clock or SystemClock(), token=token
     )
 
+    if is_coroutine_function(work, operation):
+        raise ConfigurationError(
+            f"the work of {operation} is a coroutine function: here it would be called, and never awaited"
+        )
+
     def guarded(delivery: Delivery, claim: Claim) -> Any:
         second = make_key(operation, key(delivery))
         answer = flow.claim(flow.request(second, ends_at=claim.deadline, origin=delivery.origin))
         if not isinstance(answer, Claim):
             return refused(answer)
-        if flow.is_late(answer):
-            flow.record(flow.given_back(answer, TOO_LATE))
-            raise StoreUnavailable("claim", "Late", TOO_LATE.reason)
-        claim = flow.begin(answer)
+        inner = flow.ready(answer)
+        if not isinstance(inner, Claim):
+            return not_run(flow, inner)
         try:
-            value = work(delivery, claim)
+            value = work(delivery, inner)
         except PROCESS_ENDS:
             raise
         except BaseException as error:
-            flow.record(flow.raised(claim, error))
+            flow.record(flow.raised(inner, error))
             raise
-        return value_of(flow.record(flow.returned(claim, value)))
+        return value_of(flow.record(flow.returned(inner, value)))
 
     return guarded

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -51,7 +52,8 @@ def test_coroutines_run_beside_each_other_and_never_more_than_allowed() -> None:
         return one.delivery.id
 
     ended: list[tuple[str, Ended]] = []
-    asyncio.run(run_async([lane(name, ended) for name in "abcdef"], call, 2))
+    with ThreadPoolExecutor(3) as threads:
+        asyncio.run(run_async([lane(name, ended) for name in "abcdef"], call, 2, threads))
     assert (len(ended), most) == (6, 2)
 
 
@@ -76,7 +78,8 @@ def test_what_ends_the_process_is_thrown_into_its_lane(kind: str) -> None:
         if kind == "plain":
             run([watching()], call, 1, in_threads)
         else:
-            asyncio.run(run_async([watching()], awaited, 1))
+            with ThreadPoolExecutor(2) as threads:
+                asyncio.run(run_async([watching()], awaited, 1, threads))
 
     with pytest.raises(KeyboardInterrupt):
         driven()
@@ -92,7 +95,7 @@ def test_a_step_in_a_thread_ends_before_the_cancellation_of_its_waiting_leaves()
         ended.set()
 
     async def main() -> None:
-        waiting = asyncio.ensure_future(in_thread(step))
+        waiting = asyncio.ensure_future(in_thread(threads, step))
         await asyncio.to_thread(started.wait, PATIENCE_S)
         waiting.cancel()
         await asyncio.sleep(0)
@@ -101,5 +104,6 @@ def test_a_step_in_a_thread_ends_before_the_cancellation_of_its_waiting_leaves()
         with pytest.raises(asyncio.CancelledError):
             await waiting
 
-    asyncio.run(main())
+    with ThreadPoolExecutor(1) as threads:
+        asyncio.run(main())
     assert ended.is_set()

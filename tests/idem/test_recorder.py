@@ -18,7 +18,7 @@ WITHIN_MS = 50
 class Item:
     name: str
     ran: bool = True
-    lease_until: int = NOW + 60_000
+    due_by: int = NOW + 60_000
 
 
 class Log:
@@ -73,10 +73,10 @@ def test_what_is_given_back_is_in_no_hurry_and_travels_together(clock: TestClock
     assert log.recorded == [(0, "a b")]
 
 
-def test_a_lease_that_ends_sooner_is_the_time_to_record(clock: TestClock) -> None:
+def test_an_item_whose_own_time_comes_sooner_is_recorded_then(clock: TestClock) -> None:
     log = Log(clock, within_ms=60_000)
     log.recorder.put(Item("a"))
-    log.recorder.put(Item("b", lease_until=NOW + 10_000))
+    log.recorder.put(Item("b", due_by=NOW + 10_000))
     log.recorder.starting()
     clock.pass_ms(30_000)
     assert log.recorded == [(10_000, "a b")]
@@ -100,13 +100,21 @@ def test_what_waited_long_enough_is_recorded_before_the_next_work_starts(log: Lo
     assert log.recorded == [(WITHIN_MS, "a")]
 
 
-def test_what_a_timer_could_not_record_for_a_reason_of_its_own_is_raised_when_it_is_closed(clock: TestClock) -> None:
-    def broken(_items: Sequence[Item]) -> None:
-        raise MemoryError("made up")
+def test_what_a_timer_could_not_record_is_recorded_when_it_is_closed_and_then_the_reason_is_raised(
+    clock: TestClock,
+) -> None:
+    recorded: list[str] = []
 
-    recorder: Recorder[Item] = Recorder(broken, clock, WITHIN_MS)
+    def broken_once(items: Sequence[Item]) -> None:
+        if not recorded:
+            recorded.append("failed")
+            raise MemoryError("made up")
+        recorded.extend(item.name for item in items)
+
+    recorder: Recorder[Item] = Recorder(broken_once, clock, WITHIN_MS)
     recorder.put(Item("a"))
     recorder.starting()
     clock.pass_ms(1_000)
     with pytest.raises(MemoryError):
         recorder.close()
+    assert recorded == ["failed", "a"]

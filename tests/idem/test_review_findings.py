@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import _thread
 import asyncio
 import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 from dataclasses import replace
 from datetime import timedelta
@@ -631,22 +631,6 @@ def test_a_twin_finds_the_claim_given_back_that_its_first_one_gave_up() -> None:
 # --- 10. lanes ---
 
 
-def test_a_slow_work_keeps_no_free_lane_from_the_rest_of_the_batch() -> None:
-    last_ran = threading.Event()
-
-    def work(delivery: Delivery, _claim: Claim) -> Any:
-        if delivery.payload["id"] == "29":
-            last_ran.set()
-        return last_ran.wait(2) if delivery.payload["id"] == "0" else None
-
-    outcomes: list[Any] = []
-    consumer = system_consumer(
-        MemoryStore(), work, concurrency=3, observe=lambda ending: outcomes.append(ending.outcome)
-    )
-    consumer(sqs_event(*ids(*(str(number) for number in range(30)))), None)
-    assert outcomes[0].result is True
-
-
 def test_a_group_does_not_wait_for_the_recording_of_another_one() -> None:
     other_ran = threading.Event()
 
@@ -683,30 +667,6 @@ def test_what_a_coroutine_puts_into_its_context_is_not_seen_by_the_next_delivery
     assert seen == [None, None]
 
 
-def test_after_an_interrupt_of_the_main_thread_lanes_start_no_more_work() -> None:
-    ran: list[str] = []
-
-    def beside(functions: Sequence[Callable[[], None]], width: int) -> None:
-        with ThreadPoolExecutor(width) as pool:
-            running = [pool.submit(function) for function in functions]
-            began.wait(PATIENCE_S)
-            interrupted.set()
-            del running
-            raise KeyboardInterrupt  # as when a signal meets the main thread while it waits for the lanes
-
-    began, interrupted = threading.Event(), threading.Event()
-
-    def work(delivery: Delivery, _claim: Claim) -> None:
-        ran.append(delivery.payload["id"])
-        began.set()
-        interrupted.wait(PATIENCE_S)
-        time.sleep(0.05)
-
-    with pytest.raises(KeyboardInterrupt):
-        system_consumer(MemoryStore(), work, concurrency=2, beside=beside)(sqs_event(*ids(*"abcdefgh")), None)
-    assert len(ran) <= 2
-
-
 # --- 11. what is put together wrongly ---
 
 
@@ -723,27 +683,6 @@ def test_a_second_guard_for_a_coroutine_function_is_refused_when_it_is_built(clo
         also_once(work, operation="orders.content", store=MemoryStore(clock), policy=Policy(retention=DAY))
 
 
-def test_a_plan_that_fails_is_final_after_as_many_starts_as_its_policy_allows_or_the_policy_is_refused(
-    clock: TestClock,
-) -> None:
-    bench = Bench(clock, policy=Policy(retention=DAY, starts_max=2))
-    try:
-        bench.consumer = replace(bench.consumer, work=None, plan=lambda _delivery: _raise(ValueError("made up")))
-    except ConfigurationError:
-        return
-    assert [type(bench.one()).__name__ for _ in range(3)] == ["Retry", "Rejected", "Rejected"]
-
-
-def test_a_plan_waits_for_an_attempt_in_flight_as_its_policy_says(clock: TestClock) -> None:
-    bench = Bench(clock, policy=Policy(retention=DAY, wait=timedelta(seconds=5)))
-    flow = Flow(operation="orders.fulfil", store=bench.memory, policy=bench.consumer.policy, clock=clock)
-    claim = bench.memory.claim(flow.request(Key("orders.fulfil", "o-1"), ends_at=None))
-    assert isinstance(claim, Claim)
-    clock.later(1_000, lambda: bench.memory.complete(claim, StoredResult("json", "5"), None))
-    bench.consumer = replace(bench.consumer, work=None, plan=lambda _delivery: Commit([]))
-    assert bench.one() == Done(5, replayed=True, attempt=1)
-
-
 def test_one_time_far_away_does_not_end_the_thread_of_all_alarms() -> None:
     failed: list[Any] = []
     before, threading.excepthook = threading.excepthook, failed.append
@@ -754,3 +693,27 @@ def test_one_time_far_away_does_not_end_the_thread_of_all_alarms() -> None:
     finally:
         threading.excepthook = before
     assert failed == []
+
+
+@pytest.mark.parametrize("policy", [{"starts_max": 2}, {"wait": timedelta(seconds=5)}], ids=repr)
+def test_a_policy_that_says_nothing_to_a_plan_is_refused(clock: TestClock, policy: dict[str, Any]) -> None:
+    bench = Bench(clock, policy=Policy(retention=DAY, **policy))
+    with pytest.raises(ConfigurationError, match="plan"):
+        replace(bench.consumer, work=None, plan=lambda _delivery: Commit([]))
+
+
+def test_after_an_interrupt_of_the_main_thread_lanes_start_no_more_work() -> None:
+    ran: list[str] = []
+    interrupted = threading.Event()
+
+    def work(delivery: Delivery, _claim: Claim) -> None:
+        ran.append(delivery.payload["id"])
+        if delivery.payload["id"] == "a":
+            _thread.interrupt_main()
+            interrupted.set()
+        interrupted.wait(PATIENCE_S)
+        time.sleep(0.05)
+
+    with pytest.raises(KeyboardInterrupt):
+        system_consumer(MemoryStore(), work, concurrency=2)(sqs_event(*ids(*"abcdefgh")), None)
+    assert len(ran) < 8
