@@ -65,7 +65,10 @@ class Package:
 
 
 def library(root: Path = INSTALLED) -> Package:
-    """This library, without what is for deployments, for operators and for tests. `root`: another copy of it."""
+    """This library, without what is for deployments, for operators and for tests. `root`: another copy of it.
+
+    Leave it out where the lock file pins `idem-lambda` itself: the same part of it is shipped then.
+    """
     return Package(root=root, name="idem", without=NOT_SHIPPED)
 
 
