@@ -29,6 +29,7 @@ from typing import Any
 from uuid import UUID
 
 from idem.record import StoredResult
+from idem.text import writable
 
 REASON_CHARS_MAX = 200  # of a NotKept that the work returns: a sentence
 
@@ -52,7 +53,7 @@ def store(value: object, bytes_max: int) -> tuple[StoredResult, Any]:
     if isinstance(value, ResultId):
         return _store_id(value, bytes_max)
     if isinstance(value, NotKept):
-        return StoredResult("omitted", _writable(value.reason)), value
+        return StoredResult("omitted", writable(str(value.reason))[:REASON_CHARS_MAX]), value
     try:
         text = _ENCODER.encode(value)
         size = len(text.encode("utf-8"))
@@ -84,11 +85,6 @@ def _store_id(value: ResultId, bytes_max: int) -> tuple[StoredResult, Any]:
     if not 0 < size <= bytes_max:
         return StoredResult("omitted", f"its identifier has {size} bytes, the limit is {bytes_max}"), value
     return StoredResult("id", value.value), value
-
-
-def _writable(reason: object) -> str:
-    """The reason as text that a record can hold, whatever the work put there."""
-    return str(reason).encode("utf-8", "replace").decode("utf-8")[:REASON_CHARS_MAX]
 
 
 def _plain(value: object) -> object:

@@ -10,20 +10,18 @@ from idem.operators.operator_errors import Exit, OperatorError
 from idem.sources.http import HttpRequest
 from idem.webhooks.request_parts import Header
 from idem.webhooks.scheme import Event, Scheme
-from idem.webhooks.schemes import PLAIN, WITH_URL
+from idem.webhooks.schemes import PROVIDERS, by_name
 
-PROVIDERS = sorted([*PLAIN, *WITH_URL])
+NAMES = sorted(PROVIDERS)
 
 
 def scheme_of(provider: str | None, headers: Mapping[str, str], url: str = "https://example.invalid/") -> Scheme:
     """The scheme of a provider, by its name or by the signature header of a sample. Raises OperatorError."""
     name = provider or _told_by(headers) or ""
-    if name in WITH_URL:
-        return WITH_URL[name](url)
-    if name in PLAIN:
-        return PLAIN[name]()
+    if name in PROVIDERS:
+        return by_name(name, url)
     problem = f"There is no provider {name!r}." if name else "Whose webhook is this?"
-    raise OperatorError(problem, f"--provider takes {', '.join(PROVIDERS)}.", Exit.USAGE)
+    raise OperatorError(problem, f"--provider takes {', '.join(NAMES)}.", Exit.USAGE)
 
 
 def events(scheme: Scheme, request: HttpRequest, now_ms: int) -> Sequence[Event]:
@@ -44,7 +42,7 @@ def signed(scheme: Scheme, request: HttpRequest, secrets: Sequence[str], now_ms:
 
 def _told_by(headers: Mapping[str, str]) -> str | None:
     """The provider whose signature header is there."""
-    for name in PROVIDERS:
+    for name in NAMES:
         header = getattr(scheme_of(name, {}), "header", None)
         if isinstance(header, Header) and any(one in headers for one in header.names):
             return name

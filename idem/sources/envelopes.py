@@ -46,8 +46,8 @@ def sns(content: Any) -> Unwrapped:
         raise MalformedDelivery("the SNS notification has no message; is raw message delivery on for the subscription?")
     return Unwrapped(
         payload=parse_json(message.encode("utf-8", "surrogatepass")),
-        event_id=_text(content, "MessageId", "SNS notification"),
-        scope=_text(content, "TopicArn", "SNS notification"),
+        event_id=_required(content, "MessageId", "SNS notification"),
+        scope=_required(content, "TopicArn", "SNS notification"),
     )
 
 
@@ -57,8 +57,8 @@ def eventbridge(content: Any) -> Unwrapped:
         raise MalformedDelivery("the content is not an EventBridge event: it has no detail-type or no detail")
     return Unwrapped(
         payload=content["detail"],
-        event_id=_text(content, "id", "EventBridge event"),
-        scope=_text(content, "source", "EventBridge event"),
+        event_id=_required(content, "id", "EventBridge event"),
+        scope=_required(content, "source", "EventBridge event"),
     )
 
 
@@ -89,7 +89,7 @@ def s3_record(record: Mapping[str, Any]) -> Unwrapped:
     return Unwrapped(payload=record, event_id=event_id, scope=bucket)
 
 
-def _text(content: Mapping[str, Any], name: str, what: str) -> str:
+def _required(content: Mapping[str, Any], name: str, what: str) -> str:
     value = content.get(name)
     if not isinstance(value, str) or not value:
         raise MalformedDelivery(f"the {what} has no {name}")

@@ -90,12 +90,7 @@ def shown(result: Any) -> Any:
             return {"resultOmitted": stored.text} if stored.kind == "omitted" else value
 
 
-def printable(error: Exception) -> str:
-    """An error's message as text that an answer can hold: it may quote hostile input."""
-    return str(error).encode("utf-8", "replace").decode("utf-8")
-
-
-def read_request(event: Any) -> HttpRequest:
+def parse_request(event: Any) -> HttpRequest:
     """The request in an event. Raises WrongEvent if it is none, MalformedDelivery if its body cannot be decoded."""
     context = event.get("requestContext") if isinstance(event, Mapping) else None
     if not isinstance(context, Mapping):

@@ -63,11 +63,11 @@ from idem.sources.http import (
     Reply,
     json_reply,
     lists_headers,
-    printable,
-    read_request,
+    parse_request,
     request_id,
     shown,
 )
+from idem.text import message_of, writable
 
 HEADER = "idempotency-key"
 BARE = re.compile(r"[!#-+\--~]{1,255}")  # visible ASCII; a comma or quote would be two headers, or half a string
@@ -125,7 +125,7 @@ class IdempotencyKeySource:
         """The one delivery of a request. Raises WrongEvent for an event that is no HTTP request."""
         handle = LISTS_HEADERS if lists_headers(event) else None
         try:
-            return [self._delivery(read_request(event), handle)]
+            return [self._delivery(parse_request(event), handle)]
         except (MalformedDelivery, MissingKeyPart, UnknownCaller) as error:
             return [Unreadable(id=request_id(event), error=error, handle=handle)]
 
@@ -133,7 +133,7 @@ class IdempotencyKeySource:
         caller = self._caller(request)
         if not caller or not caller.strip():
             raise UnknownCaller("the request is not authenticated, so its key belongs to nobody")
-        key = read_key(request.headers.get(HEADER))
+        key = parse_key(request.headers.get(HEADER))
         origin = {"source": "api", "requestId": request.request_id, "method": request.method, "path": request.path}
         if request.query:
             origin["queryHash"] = hashlib.sha256(request.query.encode("utf-8", "surrogatepass")).hexdigest()[:32]
@@ -145,16 +145,16 @@ class IdempotencyKeySource:
             scope=caller,
             headers=request.headers,
             handle=handle,
-            origin={name: value.encode("utf-8", "replace").decode("utf-8") for name, value in origin.items()},
+            origin={name: writable(value) for name, value in origin.items()},
         )
 
     def reply(self, endings: Sequence[Ending], now_ms: int) -> dict[str, Any]:
         """The answer to the client."""
         ending = endings[0]
-        reply = self._answer(ending.outcome, now_ms)
+        reply = self._reply_to(ending.outcome, now_ms)
         return reply.to_event(lists_headers=ending.arrival.handle == LISTS_HEADERS)
 
-    def _answer(self, outcome: Outcome, now_ms: int) -> Reply:
+    def _reply_to(self, outcome: Outcome, now_ms: int) -> Reply:
         match outcome:
             case Done(result, replayed, _):
                 return _result(result, {REPLAYED_HEADER: "true"} if replayed else {})
@@ -169,9 +169,9 @@ class IdempotencyKeySource:
                 failure = failure_of(error, reclaimable=False)
                 return self._failure(failure.type, failure.message, {})
             case Rejected(error=UnknownCaller() as error):
-                return _problem(401, printable(error))
+                return _problem(401, message_of(error))
             case Rejected(error=InputRefused() as error):
-                return _problem(400, printable(error))
+                return _problem(400, message_of(error))
             case Retry() | Rejected():
                 return _problem(503, "the request failed, and may be sent again", {"retry-after": str(RETRY_AFTER_S)})
             case Unavailable() | NotStarted():
@@ -184,7 +184,7 @@ class IdempotencyKeySource:
         return _problem(500, "the request failed, and cannot succeed under this key", headers)
 
 
-def read_key(header: str | None) -> str:
+def parse_key(header: str | None) -> str:
     """The key in a header. Raises MissingKeyPart if there is none, MalformedDelivery if it cannot be read."""
     if header is None or not header.strip():
         raise MissingKeyPart(

@@ -13,7 +13,7 @@ from typing import Any
 
 from idem.delivery import Arrival, Delivery, Done, Ending, Rejected, Unreadable
 from idem.errors import MalformedDelivery, UnreportableRecord, WrongEvent
-from idem.sources.content import parse_json
+from idem.sources.content import mapping_of, parse_json, text_of
 
 
 class StreamSource:
@@ -62,8 +62,8 @@ class KinesisSource(StreamSource):
         self._parse = parse
 
     def _arrival(self, record: Mapping[str, Any]) -> Arrival:
-        data = _mapping(record.get("kinesis"))
-        number, partition = _text(data.get("sequenceNumber")), _text(data.get("partitionKey"))
+        data = mapping_of(record.get("kinesis"))
+        number, partition = text_of(data.get("sequenceNumber")), text_of(data.get("partitionKey"))
         try:
             raw = base64.b64decode(data.get("data") or "", validate=True)
             payload = self._parse(raw)
@@ -73,7 +73,7 @@ class KinesisSource(StreamSource):
             id=number,
             payload=payload,
             body=raw,
-            event_id=_text(record.get("eventID")) or None,
+            event_id=text_of(record.get("eventID")) or None,
             group=partition,
             origin={"source": "kinesis", "stream": _stream(record), "sequenceNumber": number},
         )
@@ -89,14 +89,14 @@ class DynamoStreamSource(StreamSource):
         super().__init__("aws:dynamodb")
 
     def _arrival(self, record: Mapping[str, Any]) -> Arrival:
-        change = _mapping(record.get("dynamodb"))
-        number, keys = _text(change.get("SequenceNumber")), change.get("Keys")
+        change = mapping_of(record.get("dynamodb"))
+        number, keys = text_of(change.get("SequenceNumber")), change.get("Keys")
         if not isinstance(keys, Mapping) or not keys:
             return Unreadable(id=number, error=MalformedDelivery(f"record {number} names no item"))
         return Delivery(
             id=number,
             payload={"eventName": record.get("eventName"), **change},
-            event_id=_text(record.get("eventID")) or None,
+            event_id=text_of(record.get("eventID")) or None,
             group=repr(sorted((name, repr(value)) for name, value in keys.items())),
             origin={"source": "dynamodb", "stream": _stream(record), "sequenceNumber": number},
         )
@@ -109,11 +109,3 @@ def _over(ending: Ending) -> bool:
 
 def _stream(record: Mapping[str, Any]) -> str:
     return str(record.get("eventSourceARN", "")).rpartition(":")[2] or "unknown"
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""

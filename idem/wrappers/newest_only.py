@@ -2,7 +2,7 @@
 
 Providers do not keep order, and a retry can be days late: an "updated" of yesterday must not overwrite the one of today.
 
-    guard = OrderGuard(
+    guard = NewestOnly(
         DynamoPositions(client, "positions"),
         object_key=keys.field("data.id"),
         position=lambda delivery: delivery.payload["occurred_at"],
@@ -55,7 +55,7 @@ class Positions(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OrderGuard:
+class NewestOnly:
     """Runs work only for events that are not older than what was seen of their object.
 
     object_key: which object an event is about, as a key rule. position: where the event is in that object's life.
@@ -111,7 +111,7 @@ class DynamoPositions:
 
     def advance(self, object_id: str, position: Position, deadline: int) -> bool:
         """One conditional update: of two events at once, the older one cannot pass after the newer one has."""
-        update, values = "SET #position = :position", {":position": _value(position)}
+        update, values = "SET #position = :position", {":position": _attribute(position)}
         names = {"#position": "position"}
         if self._kept_for is not None:
             expires_at = self._clock.now_ms() // 1000 + int(self._kept_for.total_seconds())
@@ -133,7 +133,7 @@ class DynamoPositions:
             self._key(object_id),
             "#position = :position",
             names={"#position": "position"},
-            values={":position": _value(position)},
+            values={":position": _attribute(position)},
         )
 
     def _key(self, object_id: str) -> dict[str, Any]:
@@ -159,5 +159,5 @@ class MemoryPositions:
         return None
 
 
-def _value(position: Position) -> dict[str, str]:
+def _attribute(position: Position) -> dict[str, str]:
     return {"N": str(position)} if isinstance(position, int) else {"S": position}

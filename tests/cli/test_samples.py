@@ -9,7 +9,7 @@ from idem.operators import consumers, samples, webhook_samples
 from idem.operators.operator_errors import OperatorError
 from idem.operators.record_text import now
 from idem.operators.samples import as_request
-from idem.operators.webhook_samples import PROVIDERS, scheme_of, signed
+from idem.operators.webhook_samples import NAMES, scheme_of, signed
 from sandbox.isolation import ROOT
 
 EVENTS = ROOT / "events"
@@ -82,7 +82,7 @@ def test_a_setting_that_leads_nowhere_is_refused(setting: str) -> None:
 SECRETS = {"adyen": "ab" * 32, "adyen_platform": "ab" * 32, "adyen-platform": "ab" * 32, "discord": "ab" * 32}
 
 
-@pytest.mark.parametrize("provider", PROVIDERS)
+@pytest.mark.parametrize("provider", NAMES)
 def test_what_is_signed_for_a_provider_passes_its_own_check(provider: str) -> None:
     if provider in SECRETS or provider in {"standard", "svix"}:
         return  # their secrets have a form of their own; their own tests sign and verify

@@ -14,11 +14,10 @@ from idem.delivery import Arrival
 from idem.errors import MalformedDelivery, SignatureInvalid
 from idem.testing import START_MS, ManualClock
 from idem.webhooks import schemes
-from idem.webhooks.request_parts import Always, AnyOf, BodyHash, ContentHash, Field, Header, Joined, Place
 from idem.webhooks.scheme import Scheme
 from idem.webhooks.signed_requests import as_event, sign
 from idem.webhooks.source import object_and_type, same_content
-from tests.sources.senders import HUBSPOT, URL
+from tests.webhooks.senders import HUBSPOT, URL
 
 SECRET = "whsec_test"
 SNAPSHOT = {
@@ -192,35 +191,3 @@ def test_forms_are_events_too() -> None:
         "slack", b"payload=%7B%22trigger_id%22%3A%221.3%22%2C%22type%22%3A%22block_actions%22%7D", ["s"], START_MS
     )
     assert schemes.slack().events(part, START_MS)[0].identity.event_id == "1.3"
-
-
-PLACES: dict[str, tuple[Place, str | None]] = {
-    "first header": (Header("b", "A"), "1"),
-    "no header": (Header("c"), None),
-    "field": (Field("x.y"), "2"),
-    "first field": (Field("z", "x.y"), "2"),
-    "number": (Field("n", numbers=True), "7"),
-    "number as text only": (Field("n"), None),
-    "truth is no number": (Field("t", numbers=True), None),
-    "blank": (Field("blank"), None),
-    "joined": (Joined((Field("slash"), Field("x.y"))), "a%2Fb%25/2"),
-    "joined, one missing": (Joined((Field("slash"), Field("z"))), None),
-    "any of": (AnyOf((Field("z"), Header("a"))), "1"),
-    "always": (Always("event"), "event"),
-}
-
-
-@pytest.mark.parametrize("name", PLACES)
-def test_a_place_finds_text_or_nothing(name: str) -> None:
-    place, expected = PLACES[name]
-    request = replace(sign("stripe", b"{}", ["s"], START_MS), headers={"a": "1", "c": " "})
-    payload = {"x": {"y": "2"}, "n": 7, "t": True, "blank": " ", "slash": "a/b%"}
-    assert place.find(request, payload) == expected
-
-
-def test_hashes_are_of_the_bytes_or_of_the_content() -> None:
-    one, two = (sign("stripe", body, ["s"], START_MS) for body in (b'{"a": 1}', b'{"a":1}'))
-    assert BodyHash().find(one, None) != BodyHash().find(two, None)
-    content = ContentHash(without=("attempt",))
-    assert content.find(one, {"a": 1, "attempt": 1}) == content.find(two, {"attempt": 2, "a": 1.0})
-    assert content.find(one, {"a": 2}) != content.find(one, {"a": 1})

@@ -12,7 +12,7 @@ from moto import mock_aws
 from idem import Commit, Consumer, DynamoStore, MemoryStore, Policy, Put, Retention, SqsSource, keys
 from idem.errors import StoreUnavailable
 from idem.testing import ManualClock, sqs_event
-from idem.wrappers.newest_only import KEPT_FOR, DynamoPositions, MemoryPositions, OrderGuard, Positions
+from idem.wrappers.newest_only import KEPT_FOR, DynamoPositions, MemoryPositions, NewestOnly, Positions
 
 HOUR = 3_600_000
 
@@ -44,19 +44,19 @@ def positions(request: pytest.FixtureRequest, clock: ManualClock) -> Positions:
 
 
 def applied(positions: Positions, clock: ManualClock) -> tuple[Callable[..., Any], list[Any]]:
-    """A consumer behind the guard, and what it applied."""
+    """A consumer behind the wrapper, and what it applied."""
     done: list[Any] = []
 
     def work(delivery: Any, _claim: Any) -> Any:
         done.append((delivery.payload["object"], delivery.payload["at"]))
         return {"applied": delivery.payload["at"]}
 
-    guard = OrderGuard(positions=positions, object_key=keys.field("object"), position=lambda one: one.payload["at"])
+    newest = NewestOnly(positions=positions, object_key=keys.field("object"), position=lambda one: one.payload["at"])
     consumer = Consumer(
         operation="test.apply",
         source=SqsSource(),
         key=keys.field("event"),
-        work=guard(work),
+        work=newest(work),
         policy=Policy(retention=Retention.QUEUE),
         store=MemoryStore(clock),
         clock=clock,
@@ -110,12 +110,12 @@ def test_a_commit_is_refused_when_a_newer_event_came_in_between(client: Any, clo
             positions.advance("test.apply#o-1", 9, claim.deadline)
         return Commit([Put("rows", {"id": {"S": "o-1"}, "at": {"N": str(delivery.payload["at"])}})], "applied")
 
-    guard = OrderGuard(positions=positions, object_key=keys.field("object"), position=lambda one: one.payload["at"])
+    newest = NewestOnly(positions=positions, object_key=keys.field("object"), position=lambda one: one.payload["at"])
     consumer = Consumer(
         operation="test.apply",
         source=SqsSource(),
         key=keys.field("event"),
-        work=guard(work),
+        work=newest(work),
         policy=Policy(retention=Retention.QUEUE),
         store=DynamoStore(client, "records", clock=clock),
         clock=clock,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from idem.errors import MalformedDelivery, MissingKeyPart
-from idem.sources.idempotency_key import IdempotencyKeySource, caller_at, read_key
+from idem.sources.idempotency_key import IdempotencyKeySource, caller_at, parse_key
 from tests.sources.test_idempotency_key import KEY, post
 
 
@@ -26,13 +26,13 @@ from tests.sources.test_idempotency_key import KEY, post
     ],
 )
 def test_bare_and_quoted_keys_are_one_key(header: str, key: str) -> None:
-    assert read_key(header) == key
+    assert parse_key(header) == key
 
 
 @given(st.text(max_size=300))
 def test_any_header_is_a_key_or_refused(header: str) -> None:
     with suppress(MissingKeyPart, MalformedDelivery):
-        assert 1 <= len(read_key(header)) <= 255
+        assert 1 <= len(parse_key(header)) <= 255
 
 
 @pytest.mark.parametrize(

@@ -193,14 +193,17 @@ def test_what_a_parser_raises_stays_with_its_message() -> None:
 @pytest.mark.parametrize("value", ["absent", None, 7, "text", [], {}, ["x"], {"x": 1}], ids=repr)
 def test_a_record_of_any_shape_is_read_without_taking_the_batch_with_it(name: str, value: Any) -> None:
     event = sqs_event({"n": 1}, {"n": 2}, group="g-1")
+    whole, beside = read(event)
     event["Records"][0][name] = value
     if value == "absent":
         del event["Records"][0][name]
-    found = read(event)
-    assert len(found) == 2
-    assert isinstance(found[1], Delivery)
-    assert found[0].group is None or isinstance(found[0].group, str)
-    assert found[0].handle is None or isinstance(found[0].handle, str)
+    found, neighbour = read(event)
+    text = value if value == "text" else ""
+    assert neighbour == beside
+    assert isinstance(found, Unreadable) is (name == "body" or (name == "messageId" and not text))
+    assert found.id == (text if name == "messageId" else whole.id)
+    assert found.handle == ((text or None) if name == "receiptHandle" else whole.handle)
+    assert found.group == (None if name in {"attributes", "eventSourceARN"} else "g-1")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from idem import Consumer, Delivery, MemoryStore, Policy, Retention, keys
 from idem.errors import UnreportableRecord, WrongEvent
 from idem.sources.streams import DynamoStreamSource, KinesisSource, StreamSource
 from idem.testing import redeliver
-from tests.idem.test_envelopes import sample
+from tests.sources.samples import sample
 
 SOURCES: dict[str, type[Any]] = {"kinesis": KinesisSource, "dynamodb": DynamoStreamSource}
 
