@@ -53,7 +53,7 @@ def test_type_checkers_and_the_table_name_the_same_schemes() -> None:
 
 
 def test_a_scheme_is_reached_by_its_name_and_nothing_else_is() -> None:
-    assert schemes.stripe() == schemes.by_name("stripe")
+    assert schemes.stripe().provider == schemes.by_name("stripe").provider == "stripe"
     with pytest.raises(AttributeError, match="nobody"):
         getattr(schemes, "nobody")  # noqa: B009 - the type checker knows that it is not there
 
