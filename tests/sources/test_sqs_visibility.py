@@ -19,7 +19,7 @@ from idem.delivery import (
 from idem.sources.sqs import SqsSource
 from tests.idem.builders import NOW
 from tests.idem.clocks import TestClock
-from tests.sources.endings import UNDONE, arrival, ended
+from tests.sources.endings import TROUBLE, UNDONE, arrival, ended
 
 URL = "https://sqs.example/queue"
 
