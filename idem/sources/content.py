@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
 from idem.delivery import MAPPINGS
-from idem.errors import MalformedDelivery
+from idem.errors import IdemError, MalformedDelivery
+from idem.text import message_of
+
+T = TypeVar("T")
 
 FORM_FIELDS_MAX = 1000  # a provider sends some dozens; parsing is bounded for everybody else
 
@@ -37,6 +40,16 @@ def parse_form(body: bytes) -> dict[str, list[str]]:
     for name, value in pairs:
         found.setdefault(name, []).append(value)
     return found
+
+
+def understood(what: str, rule: Callable[..., T], *given: Any) -> T:
+    """What a function of the user's makes of input: whatever it raises of its own is input that cannot be read."""
+    try:
+        return rule(*given)
+    except IdemError:
+        raise
+    except Exception as error:
+        raise MalformedDelivery(f"{what} failed with {type(error).__name__}: {message_of(error)}") from error
 
 
 def mapping_of(value: Any) -> Mapping[str, Any]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from idem.errors import MalformedDelivery
-from idem.sources.content import parse_json
+from idem.sources.content import mapping_of, parse_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,10 +75,9 @@ def s3(content: Any) -> Unwrapped:
 
 def s3_record(record: Mapping[str, Any]) -> Unwrapped:
     """One record of an S3 notification."""
-    where = record.get("s3")
-    bucket = where.get("bucket", {}).get("name") if isinstance(where, Mapping) else None
-    changed = where.get("object", {}) if isinstance(where, Mapping) else None
-    if not isinstance(bucket, str) or not isinstance(changed, Mapping) or not isinstance(changed.get("key"), str):
+    where = mapping_of(record.get("s3"))
+    bucket, changed = mapping_of(where.get("bucket")).get("name"), mapping_of(where.get("object"))
+    if not isinstance(bucket, str) or not isinstance(changed.get("key"), str):
         raise MalformedDelivery("the S3 record names no bucket or no object key")
     version, sequencer = changed.get("versionId") or "", changed.get("sequencer") or ""
     if not version and not sequencer:

@@ -13,8 +13,8 @@ from typing import Any
 
 from idem.clock import Clock, SystemClock, backoff_ms
 from idem.delivery import MAPPINGS, Arrival, Busy, Delivery, Done, Ending, NotStarted, Rejected, Retry, Unreadable
-from idem.errors import ConfigurationError, MalformedDelivery, UnreportableRecord, WrongEvent
-from idem.sources.content import mapping_of, parse_json, text_of
+from idem.errors import ConfigurationError, IdemError, MalformedDelivery, UnreportableRecord, WrongEvent
+from idem.sources.content import mapping_of, parse_json, text_of, understood
 from idem.sources.dead_letters import DeadLetters
 from idem.sources.envelopes import Envelope, bare
 
@@ -98,9 +98,9 @@ class SqsSource:
             return Unreadable(error=MalformedDelivery(f"message {message_id} has no body"), **common)
         try:
             raw = body.encode("utf-8", "surrogatepass")
-            event = self._envelope(self._parse(raw))
-        except Exception as error:  # noqa: BLE001 - a parser of the user's may raise anything; it must not take the batch along
-            return Unreadable(error=MalformedDelivery(f"message {message_id}: {error}"), **common)
+            event = understood("the envelope", self._envelope, understood("the parser", self._parse, raw))
+        except IdemError as error:  # whatever the user's own functions raise must not take the batch along
+            return Unreadable(error=error, **common)
         queue = str(record.get("eventSourceARN", "")).rsplit(":", 1)[-1]
         return Delivery(
             payload=event.payload,

@@ -28,7 +28,7 @@ from datetime import timedelta
 from typing import Any
 
 from idem.errors import ConfigurationError, MalformedDelivery, NotAnEvent, SignatureInvalid
-from idem.sources.content import parse_form, parse_json
+from idem.sources.content import parse_form, parse_json, understood
 from idem.sources.http import HttpRequest, Reply
 from idem.webhooks.header_forms import Form, Plain, check_length
 from idem.webhooks.request_parts import Always, BodyHash, Header, Part
@@ -45,7 +45,7 @@ Check = Callable[[Any], str | None]
 """From one event's payload to what is wrong with it."""
 
 Handshake = Callable[[Any], Reply | None]
-"""From a verified payload to the answer it asks for, if it is no event but a check of the address."""
+"""From a verified payload to the reply it asks for, if it is no event but a check of the address."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,11 +121,11 @@ class HeaderScheme:
 
     def events(self, request: HttpRequest, now_ms: int) -> list[Event]:
         """The events of a verified request. Raises MalformedDelivery, NotAnEvent, or SignatureInvalid for a signed old stamp."""
-        payload = self.parse(request)
+        payload = understood("the parser", self.parse, request)
         if self.signed_stamp is not None:
             self._check_signed_stamp(payload, now_ms)
-        if (answer := self.handshake(payload)) is not None:
-            raise NotAnEvent(answer)
+        if (reply := understood("the handshake", self.handshake, payload)) is not None:
+            raise NotAnEvent(reply)
         if not self.batched:
             return [Event(identity=self.identify(request, payload), payload=payload, body=request.body)]
         if not isinstance(payload, list) or not payload or len(payload) > EVENTS_MAX:
@@ -134,7 +134,7 @@ class HeaderScheme:
 
     def identify(self, request: HttpRequest, payload: Any) -> Identity:
         """Who one event is. Raises MalformedDelivery if the request does not say."""
-        if complaint := self.check(payload):
+        if complaint := understood("the check", self.check, payload):
             raise MalformedDelivery(f"the body is not an event of {self.provider}: {complaint}")
         event_type = self.event_type.find(request, payload)
         event_id = self.event_id.find(request, payload)

@@ -9,7 +9,7 @@ from idem.delivery import Arrival, Delivery, Ending, Unreadable
 from idem.errors import MalformedDelivery, NotAnEvent, SecretsUnavailable, SignatureInvalid
 from idem.sources.http import LISTS_HEADERS, HttpRequest, lists_headers, parse_request, request_id
 from idem.webhooks import replies
-from idem.webhooks.request_parts import without
+from idem.webhooks.request_parts import escaped, without
 from idem.webhooks.scheme import Event, NoMatch, ReplyStyle, Scheme, usable
 from idem.webhooks.secrets import Refreshable
 
@@ -84,8 +84,7 @@ class WebhookSource:
 
     def _delivery(self, request: HttpRequest, event: Event, number: int, handle: str | None) -> Delivery:
         identity = event.identity
-        scope = "/".join(part for part in (self._endpoint, identity.scope) if part)
-        arrival = f"{request.request_id}/{number}" if number else request.request_id
+        arrival = f"{request.request_id}/{number}" if number and request.request_id else request.request_id
         origin = {
             "source": self._scheme.provider,
             "eventId": identity.event_id,
@@ -97,11 +96,18 @@ class WebhookSource:
             payload=event.payload,
             body=event.body,
             event_id=identity.event_id,
-            scope=scope or None,
+            scope=_scope(self._endpoint, identity.scope),
             headers=request.headers,
             handle=handle,
             origin=origin | ({"objectId": identity.object_id} if identity.object_id else {}),
         )
+
+
+def _scope(endpoint: str | None, account: str | None) -> str | None:
+    """What ids are unique in: the account, behind the endpoint and a slash where there is an endpoint."""
+    if not endpoint:
+        return escaped(account) if account else None
+    return f"{escaped(endpoint)}/{escaped(account or '')}"
 
 
 def same_content(scheme: Scheme) -> Callable[[Delivery], object]:

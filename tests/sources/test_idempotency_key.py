@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from idem import Consumer, MemoryStore, Policy, ResultId, keys
-from idem.sources.idempotency_key import HttpResult, IdempotencyKeySource, caller_at, same_request
+from idem import Consumer, HttpResult, MemoryStore, Policy, ResultId, keys
+from idem.sources.idempotency_key import IdempotencyKeySource, caller_at, same_request
 from idem.testing import Crash, FaultyStore, LambdaContext, ManualClock, crash_before, refuse
 
 KEY = "8e03978e-40d5-43e8-bc93-6894a57f9324"

@@ -65,7 +65,7 @@ def test_a_thin_event_is_an_event_and_known_as_thin() -> None:
 
 def test_an_endpoint_keeps_senders_apart_that_meet_in_one_operation() -> None:
     one, two = stripe(SNAPSHOT, endpoint="eu"), stripe(SNAPSHOT | {"account": "acct_1"}, endpoint="us")
-    assert (one.scope, two.scope) == ("eu", "us/acct_1")
+    assert (one.scope, two.scope) == ("eu/", "us/acct_1")
 
 
 def test_object_and_type_make_two_events_of_one_change_the_same() -> None:
