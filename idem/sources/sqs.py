@@ -99,6 +99,8 @@ class SqsSource:
         try:
             raw = body.encode("utf-8", "surrogatepass")
             event = understood("the envelope", self._envelope, understood("the parser", self._parse, raw))
+        except MalformedDelivery as error:
+            return Unreadable(error=MalformedDelivery(f"message {message_id}: {error}"), **common)
         except IdemError as error:  # whatever the user's own functions raise must not take the batch along
             return Unreadable(error=error, **common)
         queue = str(record.get("eventSourceARN", "")).rsplit(":", 1)[-1]

@@ -67,6 +67,8 @@ class KinesisSource(StreamSource):
         try:
             raw = understood("base64", _from_base64, data.get("data"))
             payload = understood("the parser", self._parse, raw)
+        except MalformedDelivery as error:
+            return Unreadable(id=number, group=partition, error=MalformedDelivery(f"record {number}: {error}"))
         except IdemError as error:
             return Unreadable(id=number, group=partition, error=error)
         return Delivery(
