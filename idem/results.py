@@ -100,7 +100,7 @@ def store(value: object, bytes_max: int) -> tuple[StoredResult, Any]:
         if size > bytes_max:
             return StoredResult("omitted", f"it has {size} bytes, the limit is {bytes_max}"), value
         again = json.loads(text)
-        if (fault := _lost(text, again)) is not None:
+        if (fault := _lost(value, text, again)) is not None:
             return StoredResult("omitted", fault), value
         return StoredResult("json", text), _unmarked(again)
     except Exception as error:  # noqa: BLE001 - a value's own code may raise anything; the work is done all the same
@@ -146,13 +146,14 @@ def _unmarked(value: Any) -> Any:
             return value
 
 
-def _lost(text: str, again: object) -> str | None:
+def _lost(value: object, text: str, again: object) -> str | None:
     """What would be lost or unreadable in a stored result, None if it is what the work returned."""
     if not isinstance(again, dict | list):
         return None
-    if len(_ENCODER.encode(again)) != len(text):
+    if value != again and len(_ENCODER.encode(again)) != len(text):  # what is equal has lost nothing, and is most often so
         return "two members of an object have the same name once it is written as JSON"
-    return f"it is nested more deeply than {NESTING_MAX} levels" if _is_deep(again) else None
+    deep = text.count("[") + text.count("{") > NESTING_MAX and _is_deep(again)
+    return f"it is nested more deeply than {NESTING_MAX} levels" if deep else None
 
 
 def _is_deep(value: object) -> bool:

@@ -76,11 +76,6 @@ def json_reply(status: int, value: Any, headers: Mapping[str, str] | None = None
     return Reply(status=status, body=body, headers={"content-type": JSON, **(headers or {})})
 
 
-def response(status: int, body: Any, headers: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """An answer in JSON, as Lambda takes it."""
-    return json_reply(status, body, headers).to_event()
-
-
 def shown(result: Any, bytes_max: int = BODY_BYTES_MAX) -> Any:
     """A result as JSON shows it; one that cannot be shown is said to be omitted, since its work is done all the same."""
     match result:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from idem.errors import MalformedDelivery, WrongEvent
-from idem.sources.http import parse_request, response
+from idem.sources.http import json_reply, parse_request
 from tests.sources.http_events import SHAPES, Shape, function_url, load_balancer_multi
 
 every_shape = pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
@@ -104,7 +104,7 @@ def test_any_event_is_read_or_refused_with_an_input_error(event: Any) -> None:
 
 
 def test_an_answer_is_json_text_that_every_front_door_takes() -> None:
-    answer = response(409, {"a": "é"}, {"retry-after": "5"})
+    answer = json_reply(409, {"a": "é"}, {"retry-after": "5"}).to_event()
     assert answer == {
         "statusCode": 409,
         "headers": {"content-type": "application/json", "retry-after": "5"},
