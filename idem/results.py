@@ -150,7 +150,7 @@ def _lost(value: object, text: str, again: object) -> str | None:
     """What would be lost or unreadable in a stored result, None if it is what the work returned."""
     if not isinstance(again, dict | list):
         return None
-    if value != again and len(_ENCODER.encode(again)) != len(text):  # what is equal has lost nothing, and is most often so
+    if value != again and len(_ENCODER.encode(again)) != len(text):  # what is equal has lost nothing
         return "two members of an object have the same name once it is written as JSON"
     deep = text.count("[") + text.count("{") > NESTING_MAX and _is_deep(again)
     return f"it is nested more deeply than {NESTING_MAX} levels" if deep else None
