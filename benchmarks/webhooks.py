@@ -20,7 +20,7 @@ import stripe
 from benchmarks.report import Report
 from benchmarks.timing import Prepare, Sample, Samples, compare, ratio
 from idem import WebhookSource, schemes
-from idem.sources.http import read_request
+from idem.sources.http import parse_request
 from idem.webhooks.signed_requests import as_event, sign
 
 SECRET = "whsec_of_the_benchmark"  # noqa: S105 - made up
@@ -67,7 +67,7 @@ def _contenders() -> dict[str, Prepare]:
     scheme, source, secrets = schemes.stripe(), WebhookSource(schemes.stripe(), lambda: [SECRET]), [SECRET]
     verify_header: Any = stripe.WebhookSignature.verify_header
     construct_event: Any = stripe.Webhook.construct_event
-    request = read_request(event)
+    request = parse_request(event)
 
     def repeated(call: Callable[[], object]) -> Prepare:
         return lambda: lambda: [call() for _ in range(TIMES)]

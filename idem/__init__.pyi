@@ -34,9 +34,9 @@ from idem.record import Claim as Claim
 from idem.record import Key as Key
 from idem.record import Record as Record
 from idem.record import Status as Status
+from idem.results import HttpResult as HttpResult
 from idem.results import NotKept as NotKept
 from idem.results import ResultId as ResultId
-from idem.sources.idempotency_key import HttpResult as HttpResult
 from idem.sources.idempotency_key import IdempotencyKeySource as IdempotencyKeySource
 from idem.sources.invoke import InvokeSource as InvokeSource
 from idem.sources.sqs import SqsSource as SqsSource

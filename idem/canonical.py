@@ -137,7 +137,7 @@ def _instant(value: datetime) -> datetime:
 
 
 def _string(value: str) -> str:
-    return _text(normalize("NFC", str(value)))
+    return _text(normalize("NFC", str.__str__(value)))  # a subclass may spell itself in another way
 
 
 def _members(value: Mapping[object, object]) -> str:
@@ -154,7 +154,7 @@ def _member_name(name: object) -> str:
     if isinstance(name, Enum):
         return _member_name(name.value)
     if isinstance(name, str):
-        return str(name)
+        return str.__str__(name)
     if name is None or isinstance(name, bool | int | float):
         return _walk(name) if not isinstance(name, float) else json.dumps(name)
     raise MalformedDelivery(f"a member name must be text or a number, not {type(name).__name__}")

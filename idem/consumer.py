@@ -25,15 +25,16 @@ from idem.delivery import (
     Unavailable,
     Unreadable,
 )
-from idem.errors import PROCESS_ENDS, ConfigurationError, IdemError, InputRefused, MissingKeyPart, described
+from idem.errors import PROCESS_ENDS, ConfigurationError, IdemError, InputRefused, MissingKeyPart
 from idem.flow import Flow
 from idem.functions import is_coroutine_function
-from idem.keys import KeyRule, check_operation, make_key
+from idem.keys import KeyRule, check_operation, is_nothing, make_key
 from idem.lanes import Beside, Call, in_thread, in_threads, run, run_async
 from idem.policy import Policy
 from idem.record import Claim, Key
 from idem.steps import Waiting
 from idem.store import Store
+from idem.text import message_of
 
 RESERVE = timedelta(
     milliseconds=500
@@ -59,7 +60,7 @@ class Consumer:
     function; never two of one ordered group. Deliveries are claimed 25 at a time, and the next 25 when these are through.
     record_within: how long work that is done may stay unrecorded while others of its batch run, so that outcomes travel
     together. A process that is killed in between leaves all of them unrecorded: zero records each before the next work starts.
-    check: what of the payload must be equal whenever the key is; a difference is refused.
+    check: what of the payload must be equal whenever the key is; a difference is refused. Some sources have a check of their own.
     beside: runs lanes of work beside each other; threads of its own unless another way is given.
     observe: told how each delivery ended. reserve: no work is started later than this before the invocation's end.
     """
@@ -192,7 +193,16 @@ class Consumer:
         return make_key(self.operation, _ask("key", self.key, delivery))
 
     def _request_hash(self, delivery: Delivery) -> str | None:
-        return request_hash(_ask("check", self.check, delivery)) if self.check else None
+        """The hash of what must be equal whenever the key is: by this consumer's check, or by its source's own one."""
+        check = self.check or getattr(self.source, "check", None)
+        if check is None:
+            return None
+        checked = _ask("check", check, delivery)
+        if is_nothing(checked):
+            raise MissingKeyPart(
+                f"the check of delivery {delivery.id} gives nothing, so that everything would be equal"
+            )
+        return request_hash(checked)
 
     def _ends_at(self, context: Any) -> int | None:
         """When this invocation ends, in epoch ms; None without a Lambda context."""
@@ -217,5 +227,5 @@ def _ask(name: str, rule: Callable[[Delivery], Any], delivery: Delivery) -> Any:
     except (IdemError, *PROCESS_ENDS):
         raise
     except BaseException as error:
-        said = f"{type(error).__name__}: {described(error)}"
+        said = f"{type(error).__name__}: {message_of(error)}"
         raise MissingKeyPart(f"the {name} rule failed on delivery {delivery.id}: {said}") from error

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast
 from idem.canonical import request_hash
 from idem.clock import Clock, SystemClock, new_token
 from idem.delivery import Delivery, NotStarted
-from idem.errors import PROCESS_ENDS, ConfigurationError
+from idem.errors import PROCESS_ENDS, ConfigurationError, MissingKeyPart
 from idem.flow import Flow, not_run, refused, value_of
 from idem.functions import is_coroutine_function
-from idem.keys import KeyRule, check_operation, make_key
+from idem.keys import KeyRule, check_operation, is_nothing, make_key
 from idem.lanes import in_thread
 from idem.policy import Policy
 from idem.record import Answer, Claim, Key, Request
@@ -146,8 +146,13 @@ class Once(Generic[P, R]):
     def _request(self, ends_at: int | None, args: Any, kwargs: Any) -> Request:
         delivery = self._delivery(args, kwargs)
         key = make_key(self._flow.operation, self._key(delivery))
-        checked = request_hash(self._check(delivery)) if self._check else None
-        return self._flow.request(key, ends_at=ends_at, request_hash=checked, origin=delivery.origin)
+        checked = self._check(delivery) if self._check else None
+        if self._check and is_nothing(checked):
+            raise MissingKeyPart(
+                f"the check of {self._flow.operation} gives nothing, so that everything would be equal"
+            )
+        hashed = request_hash(checked) if self._check else None
+        return self._flow.request(key, ends_at=ends_at, request_hash=hashed, origin=delivery.origin)
 
     def _with_claim(self, kwargs: Any, claim: Claim) -> Any:
         return {**kwargs, self._claim_as: claim} if self._claim_as else kwargs

@@ -140,16 +140,6 @@ PROCESS_ENDS = (KeyboardInterrupt, Crash)
 """What ends the process when work raises it. Anything else, an Exception or not, is how that one work ended."""
 
 
-def described(error: BaseException) -> str:
-    """The text of an error of the user's, whose own code may fail."""
-    try:
-        return str(error)
-    except PROCESS_ENDS:
-        raise
-    except BaseException as fault:  # noqa: BLE001 - as above
-        return f"(its message could not be read: {type(fault).__name__})"
-
-
 class WorkStopped(IdemError):
     """The work raised something that is no Exception: SystemExit, a cancellation. It is this error's cause."""
 

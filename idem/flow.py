@@ -30,7 +30,6 @@ from idem.errors import (
     TransactionRefused,
     UnsettledWork,
     WorkStopped,
-    described,
 )
 from idem.policy import Kind, Lapsed, Policy
 from idem.record import (
@@ -50,6 +49,7 @@ from idem.record import (
     started,
 )
 from idem.store import Complete, Fail, Finish, Release, Store, broken, finish, tried
+from idem.text import bounded, message_of
 from idem.writes import Check, Commit, Delete, Put, Update
 
 MESSAGE_CHARS_MAX = 500  # of a stored error: enough to recognise it, small enough for a refused claim
@@ -141,7 +141,7 @@ class Flow:
             deadline=max(now_ms, ends_at - ANSWER_MS),
             expires_at=self.expires_at(lease_until),
             request_hash=request_hash,
-            origin={name: _bounded(value, ORIGIN_CHARS_MAX) for name, value in (origin or {}).items()},
+            origin={name: bounded(value, ORIGIN_CHARS_MAX) for name, value in (origin or {}).items()},
             starts_max=self.policy.starts_max,
             hold_lapsed=self.policy.lapsed is Lapsed.HOLD,
             skew_margin_ms=self._skew_margin_ms,
@@ -216,7 +216,9 @@ class Flow:
         except PROCESS_ENDS:
             raise
         except BaseException as error:  # noqa: BLE001 - the user's own iterable, or a value that cannot be looked at
-            wrong = ConfigurationError(f"what the work of {self.operation} returned cannot be read: {described(error)}")
+            wrong = ConfigurationError(
+                f"what the work of {self.operation} returned cannot be read: {message_of(error)}"
+            )
             wrong.__cause__ = error
             return self.raised(claim, wrong)
         stored, shown = results.store(commit.result if commit else value, self.policy.result_bytes_max)
@@ -230,7 +232,7 @@ class Flow:
         """
         kind, error = self._judged(error)
         if isinstance(error, InProgress):
-            return replace(self.given_back(claim, NotStarted(described(error)), begun=True), outcome=Retry(error))
+            return replace(self.given_back(claim, NotStarted(message_of(error)), begun=True), outcome=Retry(error))
         if kind is Kind.FORGET:
             return Unrecorded(Release(claim), Retry(error))
         limit = self.policy.starts_max
@@ -328,7 +330,7 @@ class Flow:
         except PROCESS_ENDS:
             raise
         except BaseException as fault:  # noqa: BLE001 - the user's own classify(); its error must not hide the work's
-            note(error, f"classifying it failed: {type(fault).__name__}: {described(fault)}")
+            note(error, f"classifying it failed: {type(fault).__name__}: {message_of(fault)}")
             return self.policy.otherwise, error
 
     def expires_at(self, from_ms: int | None = None) -> int | None:
@@ -441,14 +443,8 @@ def value_of(outcome: Outcome) -> Any:
 def failure_of(error: Exception, *, reclaimable: bool) -> Failure:
     """What is stored of an error: its type's name and a bounded message."""
     return Failure(
-        type=type(error).__qualname__, message=_bounded(described(error), MESSAGE_CHARS_MAX), reclaimable=reclaimable
+        type=type(error).__qualname__, message=bounded(message_of(error), MESSAGE_CHARS_MAX), reclaimable=reclaimable
     )
-
-
-def _bounded(text: str, chars_max: int) -> str:
-    """`text` as it can be stored: without lone surrogates, and not longer than it may be."""
-    writable = text.encode("utf-8", "replace").decode("utf-8")
-    return writable if len(writable) <= chars_max else writable[: chars_max - 1] + "…"
 
 
 def _ms(duration: timedelta) -> int:

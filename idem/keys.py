@@ -18,10 +18,12 @@ the operation together so that no two different (operation, parts) meet in one k
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from enum import Enum
 from typing import Any
 from unicodedata import normalize
 from uuid import UUID
@@ -56,7 +58,9 @@ def make_key(operation: str, parts: Sequence[str]) -> Key:
     A plain text is one part. Parts are brought to NFC, escaped ("%" and "#") and joined by "#". An identity that is too long
     or not printable is replaced by a tagged SHA-256 of the same text.
     """
-    given: Any = [parts] if isinstance(parts, str) else parts  # the user's rule may return anything
+    given: Any = [parts] if isinstance(parts, str | Enum) else parts  # the user's rule may return anything
+    if isinstance(given, SEQUENCES):
+        given = [_unwrapped(part) for part in given]
     usable = isinstance(given, SEQUENCES) and given and all(isinstance(part, str) and part.strip() for part in given)
     if not usable:
         raise MissingKeyPart(f"the key of {operation} has an empty part, or one that is not text: {parts!r}")
@@ -68,7 +72,7 @@ def make_key(operation: str, parts: Sequence[str]) -> Key:
 
 
 def message_id() -> KeyRule:
-    """The id of the message or request that carried it."""
+    """The id of the message or request that carried it. An event that was handed over without one has no such key."""
     return lambda delivery: (_part("the message id", delivery.id),)
 
 
@@ -125,12 +129,12 @@ def intent(template: str) -> KeyRule:
 
 
 def payload_hash(*paths: Path) -> KeyRule:
-    """SHA-256 over the canonical payload, or over the chosen fields of it, which must be there and not be null."""
+    """SHA-256 over the canonical payload, or over the chosen fields of it. None of them may be nothing: see `is_nothing`."""
 
     def rule(delivery: Delivery) -> Sequence[str]:
         if not paths:
-            if delivery.payload is None:
-                raise MissingKeyPart("the payload is null: there is nothing to hash")
+            if is_nothing(delivery.payload):
+                raise MissingKeyPart("there is nothing in the payload: all such deliveries would be one piece of work")
             return (digest(delivery.payload),)
         return (combined(_present(f"field {_name(path)!r}", look_up(delivery.payload, path)) for path in paths),)
 
@@ -160,25 +164,62 @@ def look_up(payload: object, path: Path) -> object:
     return found
 
 
+def is_nothing(value: object) -> bool:
+    """Whether there is nothing in a value that could tell it from another: null, blank text, or only such in a container.
+
+    Zero and False are something. A key or a check made of nothing would make all deliveries the same.
+    """
+    try:
+        return _is_nothing(value)
+    except RecursionError:
+        return False  # what is nested so deeply is refused when it is hashed
+
+
+def _is_nothing(value: object) -> bool:
+    match value:
+        case None:
+            return True
+        case Enum():
+            return _is_nothing(value.value)
+        case str():
+            return not value.strip()
+        case bytes() | bytearray():
+            return not value
+        case Mapping():
+            return all(_is_nothing(member) for member in value.values())
+        case list() | tuple() | set() | frozenset():
+            return all(_is_nothing(member) for member in value)
+        case _ if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            return all(_is_nothing(getattr(value, one.name)) for one in dataclasses.fields(value))
+        case _:
+            return False
+
+
 def _name(path: Path) -> str:
     return path if isinstance(path, str) else ".".join(path)
 
 
 def _present(what: str, value: object) -> object:
-    if value is None or value == "" or (isinstance(value, list | tuple | Mapping) and not value):
+    if is_nothing(value):
         raise MissingKeyPart(f"{what} is missing, null or empty: it is part of the key")
     return value
 
 
+def _unwrapped(value: object) -> object:
+    """The value of an Enum member, and the text itself of a text with a spelling of its own."""
+    while isinstance(value, Enum):
+        value = value.value
+    return str.__str__(value) if isinstance(value, str) else value
+
+
 def _part(what: str, value: object) -> str:
-    """The text of one part. 7, 7.0 and "7" are one identity; an object or list is refused."""
+    """The text of one part. 7, 7.0 and "7" are one identity, as are an Enum member and its value; an object or list is refused."""
+    value = _unwrapped(value)
     if isinstance(value, str) and value.strip():
-        return str(value)
+        return value
     _present(what, value)
     if isinstance(value, bool | int | float | Decimal):
         return canonical(value).decode("ascii")
     if isinstance(value, UUID):
         return str(value)
-    if isinstance(value, str):
-        raise MissingKeyPart(f"{what} is blank: it is part of the key")
     raise MissingKeyPart(f"{what} is a {type(value).__name__}, which identifies nothing: use payload_hash() to hash it")

@@ -13,24 +13,37 @@ an integer member name as text, from the first run on.
 | Enum | its value |
 | dataclass | the object of its fields |
 | ResultId("ord-7") | the identifier alone, as ResultId |
-| anything else, NaN, or more than the policy's limit | the first run gets the value itself, a replay gets NotKept |
+| HttpResult(201, {...}) | the same, as HttpResult; only the work can make one, no data of a client's looks like it |
+| anything else, NaN, one name twice, too many levels or bytes | the first run gets the value itself, a replay gets NotKept |
 
-The last row never makes the work run twice: that it was done is recorded whatever it returned.
+One name twice is {1: "a", "1": "b"}: JSON would lose one of them. Levels are counted against NESTING_MAX, bytes against the
+policy. The last row never makes the work run twice: that it was done is recorded whatever it returned.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
+import re
+from collections.abc import Mapping
 from datetime import date, datetime, time
 from decimal import Decimal
 from enum import Enum
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from idem.record import StoredResult
+from idem.text import writable
 
 REASON_CHARS_MAX = 200  # of a NotKept that the work returns: a sentence
+NESTING_MAX = 100  # deeper JSON could be written at one depth of the stack and not be read again at another
+HTTP, PLAIN = (
+    "idem:http",
+    "idem:plain",
+)  # the one member of a stored HttpResult, and of a result that would look like one
+
+HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # a token of RFC 9110
+HEADER_VALUE = re.compile(r"[\t -~\xa0-\xff]*")  # neither line ends nor other control characters
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -47,20 +60,51 @@ class NotKept:
     reason: str
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class HttpResult:
+    """What the work of an API returns to choose the status and headers of its answer; stored and replayed with it."""
+
+    http_status: int
+    http_body: Any = None
+    http_headers: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    def fault(self) -> str | None:
+        """Why it cannot be an answer, None if it can: the work is done, so nothing may be raised."""
+        status, headers = (
+            cast("Any", self.http_status),
+            cast("Any", self.http_headers),
+        )  # the work may have put anything there
+        if type(status) is not int or not 200 <= status <= 599:
+            return "its status is not a whole number from 200 to 599"
+        if not isinstance(headers, Mapping):
+            return "its headers are not names with values"
+        for name, value in headers.items():
+            if not isinstance(name, str) or not HEADER_NAME.fullmatch(name):
+                return "the name of a header is not usable"
+            if not isinstance(value, str) or not HEADER_VALUE.fullmatch(value):
+                return "the value of a header is not one line of text"
+        return None
+
+
 def store(value: object, bytes_max: int) -> tuple[StoredResult, Any]:
     """The stored form of what the work returned, and what the first run returns. Never raises for a value."""
     if isinstance(value, ResultId):
         return _store_id(value, bytes_max)
     if isinstance(value, NotKept):
-        return StoredResult("omitted", _writable(value.reason)), value
+        return StoredResult("omitted", writable(str(value.reason))[:REASON_CHARS_MAX]), value
     try:
-        text = _ENCODER.encode(value)
+        if isinstance(value, HttpResult) and (fault := value.fault()):
+            return StoredResult("omitted", fault), value
+        text = _marked(value)
         size = len(text.encode("utf-8"))
+        if size > bytes_max:
+            return StoredResult("omitted", f"it has {size} bytes, the limit is {bytes_max}"), value
+        again = json.loads(text)
+        if (fault := _lost(value, text, again)) is not None:
+            return StoredResult("omitted", fault), value
+        return StoredResult("json", text), _unmarked(again)
     except Exception as error:  # noqa: BLE001 - a value's own code may raise anything; the work is done all the same
         return StoredResult("omitted", f"it cannot be written as JSON ({type(error).__name__})"), value
-    if size > bytes_max:
-        return StoredResult("omitted", f"it has {size} bytes, the limit is {bytes_max}"), value
-    return StoredResult("json", text), json.loads(text)
 
 
 def replay(stored: StoredResult | None) -> Any:
@@ -69,11 +113,58 @@ def replay(stored: StoredResult | None) -> Any:
         return NotKept("the record has no result")
     match stored.kind:
         case "json":
-            return json.loads(stored.text)
+            return _read(stored.text)
         case "id":
             return ResultId(stored.text)
         case "omitted":
             return NotKept(stored.text)
+
+
+def _read(text: str) -> Any:
+    try:
+        return _unmarked(json.loads(text))
+    except RecursionError:  # an older record may hold more levels than are stored now
+        return NotKept(f"it is nested more deeply than {NESTING_MAX} levels")
+
+
+def _marked(value: object) -> str:
+    """What is written: an HttpResult under its mark, and a plain object that begins like a marked one under the other."""
+    if isinstance(value, HttpResult):
+        found = {"status": value.http_status, "headers": dict(value.http_headers), "body": value.http_body}
+        return _ENCODER.encode({HTTP: found})
+    text = _ENCODER.encode(value)
+    return f'{{"{PLAIN}":{text}}}' if text.startswith('{"idem:') else text
+
+
+def _unmarked(value: Any) -> Any:
+    match value:
+        case {"idem:plain": inner} if len(value) == 1:
+            return inner
+        case {"idem:http": {"status": status, "headers": headers, "body": body}} if len(value) == 1:
+            return HttpResult(status, body, headers)
+        case _:
+            return value
+
+
+def _lost(value: object, text: str, again: object) -> str | None:
+    """What would be lost or unreadable in a stored result, None if it is what the work returned."""
+    if not isinstance(again, dict | list):
+        return None
+    if value != again and len(_ENCODER.encode(again)) != len(text):  # what is equal has lost nothing
+        return "two members of an object have the same name once it is written as JSON"
+    deep = text.count("[") + text.count("{") > NESTING_MAX and _is_deep(again)
+    return f"it is nested more deeply than {NESTING_MAX} levels" if deep else None
+
+
+def _is_deep(value: object) -> bool:
+    """Whether there are more than NESTING_MAX containers inside each other, looked at level by level."""
+    level = [value]
+    for _ in range(NESTING_MAX):
+        containers = [one for one in level if isinstance(one, dict | list)]
+        level = [inner for one in containers for inner in (one.values() if isinstance(one, dict) else one)]
+        if not level:
+            return False
+    return any(isinstance(one, dict | list) for one in level)
 
 
 def _store_id(value: ResultId, bytes_max: int) -> tuple[StoredResult, Any]:
@@ -84,11 +175,6 @@ def _store_id(value: ResultId, bytes_max: int) -> tuple[StoredResult, Any]:
     if not 0 < size <= bytes_max:
         return StoredResult("omitted", f"its identifier has {size} bytes, the limit is {bytes_max}"), value
     return StoredResult("id", value.value), value
-
-
-def _writable(reason: object) -> str:
-    """The reason as text that a record can hold, whatever the work put there."""
-    return str(reason).encode("utf-8", "replace").decode("utf-8")[:REASON_CHARS_MAX]
 
 
 def _plain(value: object) -> object:

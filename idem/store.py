@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol, TypeVar
 
-from idem.errors import IdemError, StoreUnavailable, described
+from idem.errors import IdemError, StoreUnavailable
 from idem.record import Answer, Claim, Failure, Key, Record, Request, Status, StoredResult
+from idem.text import message_of
 from idem.writes import Write
 
 T = TypeVar("T")
@@ -131,7 +132,7 @@ def tried(verb: Callable[[], T]) -> T | IdemError:
 
 def broken(error: Exception) -> StoreUnavailable:
     """What an error that no store may raise is to its callers."""
-    unknown = StoreUnavailable("answer", type(error).__name__, described(error))
+    unknown = StoreUnavailable("answer", type(error).__name__, message_of(error))
     unknown.__cause__ = error
     return unknown
 

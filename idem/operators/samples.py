@@ -15,7 +15,7 @@ from idem.errors import InputRefused
 from idem.operators.operator_errors import Exit, OperatorError
 from idem.operators.record_text import now
 from idem.operators.webhook_samples import ANY_ADDRESS, events, provider_of
-from idem.sources.http import HttpRequest, read_request
+from idem.sources.http import HttpRequest, parse_request
 from idem.sources.invoke import InvokeSource
 from idem.sources.sqs import SqsSource
 from idem.sources.streams import DynamoStreamSource, KinesisSource
@@ -63,7 +63,7 @@ def deliveries(sample: Any, provider: str | None, skipped: Callable[[str], None]
         return [_bare(sample)]
     try:
         if isinstance(sample.get("requestContext"), Mapping):
-            return _webhook(read_request(sample), provider)
+            return _webhook(parse_request(sample), provider)
         if isinstance(sample.get("Records"), list):
             return _readable(_source(sample).read(sample, 0), skipped)
     except InputRefused as error:
@@ -90,7 +90,7 @@ def messages(sample: Any) -> list[Message]:
     """What a producer or provider would have to send for this sample to arrive. Raises OperatorError."""
     if isinstance(sample, Mapping) and isinstance(sample.get("requestContext"), Mapping):
         try:
-            request = read_request(sample)
+            request = parse_request(sample)
         except InputRefused as error:
             raise OperatorError(f"This sample cannot be read: {error}.", status=Exit.USAGE) from error
         kept = {name: value for name, value in request.headers.items() if name.startswith("x-") or "event" in name}

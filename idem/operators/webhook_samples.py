@@ -10,9 +10,9 @@ from idem.operators.operator_errors import Exit, OperatorError
 from idem.sources.http import HttpRequest
 from idem.webhooks.request_parts import Header
 from idem.webhooks.scheme import Event, Scheme
-from idem.webhooks.schemes import PLAIN, WITH_URL, by_name
+from idem.webhooks.schemes import PROVIDERS, by_name
 
-PROVIDERS = sorted([*PLAIN, *WITH_URL])
+NAMES = sorted(PROVIDERS)
 ANY_ADDRESS = "https://example.invalid/"  # for reading alone: an address matters only to signatures
 
 
@@ -23,7 +23,7 @@ def provider_of(given: str | None, headers: Mapping[str, str], payload: object) 
     if name in PROVIDERS:
         return name
     problem = f"There is no provider {given!r}." if given else "Whose webhook is this?"
-    raise OperatorError(problem, f"--provider takes {', '.join(PROVIDERS)}.", Exit.USAGE)
+    raise OperatorError(problem, f"--provider takes {', '.join(NAMES)}.", Exit.USAGE)
 
 
 def events(scheme: Scheme, request: HttpRequest, now_ms: int) -> Sequence[Event]:
@@ -44,7 +44,7 @@ def signed(scheme: Scheme, request: HttpRequest, secrets: Sequence[str], now_ms:
 
 def _told_by(headers: Mapping[str, str]) -> str | None:
     """The provider whose signature header is there."""
-    for name in PROVIDERS:
+    for name in NAMES:
         header = getattr(by_name(name, ANY_ADDRESS), "header", None)
         if isinstance(header, Header) and any(one in headers for one in header.names):
             return name

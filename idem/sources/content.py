@@ -1,12 +1,17 @@
-"""Reading content: bytes to JSON, with one error for whatever is wrong with them."""
+"""Content of any shape: bytes to JSON or a form, with one error for whatever is wrong, and members that may be anything."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
-from idem.errors import MalformedDelivery
+from idem.delivery import MAPPINGS
+from idem.errors import IdemError, MalformedDelivery
+from idem.text import message_of
+
+T = TypeVar("T")
 
 FORM_FIELDS_MAX = 1000  # a provider sends some dozens; parsing is bounded for everybody else
 
@@ -23,14 +28,6 @@ def parse_json(body: bytes) -> Any:
         raise MalformedDelivery(f"the body is not JSON: {error}") from None
 
 
-def parse_text(body: bytes) -> str:
-    """The text of the body, for queues that do not carry JSON."""
-    try:
-        return body.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise MalformedDelivery(f"the body is not UTF-8 text (byte {error.start})") from None
-
-
 def parse_form(body: bytes) -> dict[str, list[str]]:
     """The fields of a URL-encoded form, each with its values in order. Raises MalformedDelivery."""
     found: dict[str, list[str]] = {}
@@ -43,6 +40,26 @@ def parse_form(body: bytes) -> dict[str, list[str]]:
     for name, value in pairs:
         found.setdefault(name, []).append(value)
     return found
+
+
+def understood(what: str, rule: Callable[..., T], *given: Any) -> T:
+    """What a function of the user's makes of input: whatever it raises of its own is input that cannot be read."""
+    try:
+        return rule(*given)
+    except IdemError:
+        raise
+    except Exception as error:
+        raise MalformedDelivery(f"{what} failed with {type(error).__name__}: {message_of(error)}") from error
+
+
+def mapping_of(value: Any) -> Mapping[str, Any]:
+    """What should be an object, as one: anything else is an empty one."""
+    return value if isinstance(value, MAPPINGS) else {}
+
+
+def text_of(value: Any) -> str:
+    """What should be text, as text: anything else is none."""
+    return value if isinstance(value, str) else ""
 
 
 def _refuse_constant(name: str) -> Any:

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from idem.delivery import Ending, Rejected
+from idem.sources.content import mapping_of, text_of
+from idem.text import message_of
 
 ENTRIES_MAX = 10  # in one SendMessageBatch
 BYTES_MAX = 256 * 1024  # in one SendMessageBatch; SQS has raised this limit, and no older endpoint refuses less
@@ -55,7 +57,8 @@ class DeadLetters:
             | {ERROR: _said(_error(ending)), MESSAGE_ID: _said(ending.arrival.id)},
         }
         if self._queue_url.endswith(".fifo"):
-            entry["MessageGroupId"] = ending.arrival.group or ending.arrival.id
+            own = text_of(mapping_of(record.get("attributes")).get("MessageGroupId"))
+            entry["MessageGroupId"] = own or ending.arrival.id  # the arrival's group may be the whole queue
             entry["MessageDeduplicationId"] = ending.arrival.id
         return entry
 
@@ -102,7 +105,7 @@ def _attributes(record: Mapping[str, Any]) -> dict[str, Any]:
 
 def _error(ending: Ending) -> str:
     error = getattr(ending.outcome, "error", None)
-    return f"{type(error).__name__}: {error}"
+    return f"{type(error).__name__}: {message_of(error)}" if error else "unknown"
 
 
 def _said(text: str) -> dict[str, str]:

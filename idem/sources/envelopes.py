@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from idem.errors import MalformedDelivery
-from idem.sources.content import parse_json
+from idem.sources.content import mapping_of, parse_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +46,8 @@ def sns(content: Any) -> Unwrapped:
         raise MalformedDelivery("the SNS notification has no message; is raw message delivery on for the subscription?")
     return Unwrapped(
         payload=parse_json(message.encode("utf-8", "surrogatepass")),
-        event_id=_text(content, "MessageId", "SNS notification"),
-        scope=_text(content, "TopicArn", "SNS notification"),
+        event_id=_required(content, "MessageId", "SNS notification"),
+        scope=_required(content, "TopicArn", "SNS notification"),
     )
 
 
@@ -57,8 +57,8 @@ def eventbridge(content: Any) -> Unwrapped:
         raise MalformedDelivery("the content is not an EventBridge event: it has no detail-type or no detail")
     return Unwrapped(
         payload=content["detail"],
-        event_id=_text(content, "id", "EventBridge event"),
-        scope=_text(content, "source", "EventBridge event"),
+        event_id=_required(content, "id", "EventBridge event"),
+        scope=_required(content, "source", "EventBridge event"),
     )
 
 
@@ -75,10 +75,9 @@ def s3(content: Any) -> Unwrapped:
 
 def s3_record(record: Mapping[str, Any]) -> Unwrapped:
     """One record of an S3 notification."""
-    where = record.get("s3")
-    bucket = where.get("bucket", {}).get("name") if isinstance(where, Mapping) else None
-    changed = where.get("object", {}) if isinstance(where, Mapping) else None
-    if not isinstance(bucket, str) or not isinstance(changed, Mapping) or not isinstance(changed.get("key"), str):
+    where = mapping_of(record.get("s3"))
+    bucket, changed = mapping_of(where.get("bucket")).get("name"), mapping_of(where.get("object"))
+    if not isinstance(bucket, str) or not isinstance(changed.get("key"), str):
         raise MalformedDelivery("the S3 record names no bucket or no object key")
     version, sequencer = changed.get("versionId") or "", changed.get("sequencer") or ""
     if not version and not sequencer:
@@ -89,7 +88,7 @@ def s3_record(record: Mapping[str, Any]) -> Unwrapped:
     return Unwrapped(payload=record, event_id=event_id, scope=bucket)
 
 
-def _text(content: Mapping[str, Any], name: str, what: str) -> str:
+def _required(content: Mapping[str, Any], name: str, what: str) -> str:
     value = content.get(name)
     if not isinstance(value, str) or not value:
         raise MalformedDelivery(f"the {what} has no {name}")

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import dataclasses
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -21,7 +22,9 @@ from urllib.parse import quote
 
 from idem import results
 from idem.errors import MalformedDelivery, WrongEvent
-from idem.results import NotKept, ResultId
+from idem.results import HttpResult, NotKept, ResultId
+from idem.sources.content import text_of
+from idem.text import writable
 
 JSON = "application/json"
 REPLAYED_HEADER = "idempotent-replayed"  # Stripe's own name for it
@@ -73,29 +76,21 @@ def json_reply(status: int, value: Any, headers: Mapping[str, str] | None = None
     return Reply(status=status, body=body, headers={"content-type": JSON, **(headers or {})})
 
 
-def response(status: int, body: Any, headers: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """An answer in JSON, as Lambda takes it."""
-    return json_reply(status, body, headers).to_event()
-
-
-def shown(result: Any) -> Any:
+def shown(result: Any, bytes_max: int = BODY_BYTES_MAX) -> Any:
     """A result as JSON shows it; one that cannot be shown is said to be omitted, since its work is done all the same."""
     match result:
         case ResultId(value):
-            return {"resultId": value}
+            return {"resultId": writable(str(value))}
         case NotKept(reason):
-            return {"resultOmitted": reason}
+            return {"resultOmitted": writable(str(reason))}
+        case HttpResult():
+            return shown(dataclasses.asdict(result), bytes_max)
         case _:
-            stored, value = results.store(result, BODY_BYTES_MAX)
+            stored, value = results.store(result, bytes_max)
             return {"resultOmitted": stored.text} if stored.kind == "omitted" else value
 
 
-def printable(error: Exception) -> str:
-    """An error's message as text that an answer can hold: it may quote hostile input."""
-    return str(error).encode("utf-8", "replace").decode("utf-8")
-
-
-def read_request(event: Any) -> HttpRequest:
+def parse_request(event: Any) -> HttpRequest:
     """The request in an event. Raises WrongEvent if it is none, MalformedDelivery if its body cannot be decoded."""
     context = event.get("requestContext") if isinstance(event, Mapping) else None
     if not isinstance(context, Mapping):
@@ -124,7 +119,7 @@ def read_request(event: Any) -> HttpRequest:
 def request_id(event: Any) -> str:
     """The id that the front door gave the request, empty if it gave none."""
     context = event.get("requestContext") if isinstance(event, Mapping) else None
-    return str(context.get("requestId", "")) if isinstance(context, Mapping) else ""
+    return text_of(context.get("requestId")) if isinstance(context, Mapping) else ""
 
 
 def lists_headers(event: Any) -> bool:

@@ -4,7 +4,6 @@
         operation="transfers.create",
         source=IdempotencyKeySource(caller=caller_at("authorizer", "jwt", "claims", "sub"), failures={"NoFunds": 402}),
         key=keys.event_id(),          # the caller and the key
-        check=same_request,           # method, path, query and payload must be the same whenever the key is
         work=create_transfer,         # returns HttpResult(201, {...}), or any JSON value for 200
         policy=Policy(retention=timedelta(hours=24), permanent=(NoFunds,)),
         store=store,
@@ -27,8 +26,11 @@ draft's key is a quoted string; Stripe's clients send it bare. Both are read, an
 ASCII characters; ask clients for a UUID.
 
 A key belongs to its caller: two callers with the same key are two requests. So `caller` must come from what authenticated the
-request, never from what the client says about itself. A result above the policy's `result_bytes_max` is not kept; its replay has
-status 200 and says so. Return large results by reference.
+request, never from what the client says about itself. Callers are compared byte for byte: one whose name is not in Unicode's
+composed form, or has a percent sign, is percent-encoded in the delivery's scope.
+
+A result above the policy's `result_bytes_max` is not kept; its replay has status 200 and says so. Return large results by
+reference. Method, path, query and payload are compared; `check=None` switches that off.
 """
 
 from __future__ import annotations
@@ -36,8 +38,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+from unicodedata import is_normalized
+from urllib.parse import quote
 
 from idem.delivery import (
     Arrival,
@@ -56,7 +59,8 @@ from idem.delivery import (
 )
 from idem.errors import InputRefused, MalformedDelivery, MissingKeyPart, RequestMismatch, StoredFailure, UnknownCaller
 from idem.flow import failure_of
-from idem.sources.content import parse_json
+from idem.results import HttpResult
+from idem.sources.content import parse_json, understood
 from idem.sources.http import (
     LISTS_HEADERS,
     REPLAYED_HEADER,
@@ -65,28 +69,18 @@ from idem.sources.http import (
     Reply,
     json_reply,
     lists_headers,
-    printable,
-    read_request,
+    parse_request,
     request_id,
     shown,
 )
+from idem.text import message_of, writable
 
 HEADER = "idempotency-key"
 BARE = re.compile(r"[!#-+\--~]{1,255}")  # visible ASCII; a comma or quote would be two headers, or half a string
 QUOTED = re.compile(r'"((?:[ !#-\[\]-~]|\\["\\]){1,255})"')  # a string of RFC 9651
 PROBLEM = {"content-type": "application/problem+json"}
-RESULT_FIELDS = {"http_status", "http_body", "http_headers"}
 
 Caller = Callable[[HttpRequest], str | None]
-
-
-@dataclass(frozen=True, slots=True)
-class HttpResult:
-    """What work returns to choose the status and headers of its answer; stored and replayed with it."""
-
-    http_status: int
-    http_body: Any = None
-    http_headers: Mapping[str, str] = field(default_factory=dict)
 
 
 def caller_at(*steps: str) -> Caller:
@@ -105,10 +99,17 @@ def caller_at(*steps: str) -> Caller:
     return caller
 
 
+def same_request(delivery: Delivery) -> object:
+    """A consumer's `check`: what must be the same whenever the key is."""
+    return [*(delivery.origin.get(name, "") for name in ("method", "path", "queryHash")), delivery.payload]
+
+
 class IdempotencyKeySource:
     """Reads one request of an API, and answers it.
 
-    caller: who sent it. failures: by the name of an error's class, the status of a permanent failure; its message is shown to
+    caller: who sent it. check: what must be the same whenever the key is, for consumers without a check of their own; None lets a
+    key answer for any request of its caller. A parser that makes objects of its own needs a check of its own, too.
+    failures: by the name of an error's class, the status of a permanent failure; its message is shown to
     the client. Permanent failures that are not listed are answered 500, without their message.
     """
 
@@ -118,7 +119,9 @@ class IdempotencyKeySource:
         caller: Caller,
         failures: Mapping[str, int] | None = None,
         parse: Callable[[bytes], Any] = parse_json,
+        check: Callable[[Delivery], object] | None = same_request,
     ) -> None:
+        self.check = check
         self._caller = caller
         self._failures = dict(failures or {})
         self._parse = parse
@@ -127,36 +130,36 @@ class IdempotencyKeySource:
         """The one delivery of a request. Raises WrongEvent for an event that is no HTTP request."""
         handle = LISTS_HEADERS if lists_headers(event) else None
         try:
-            return [self._delivery(read_request(event), handle)]
+            return [self._delivery(parse_request(event), handle)]
         except (MalformedDelivery, MissingKeyPart, UnknownCaller) as error:
             return [Unreadable(id=request_id(event), error=error, handle=handle)]
 
     def _delivery(self, request: HttpRequest, handle: str | None) -> Delivery:
-        caller = self._caller(request)
+        caller = understood("the caller rule", self._caller, request)
         if not caller or not caller.strip():
             raise UnknownCaller("the request is not authenticated, so its key belongs to nobody")
-        key = read_key(request.headers.get(HEADER))
+        key = parse_key(request.headers.get(HEADER))
         origin = {"source": "api", "requestId": request.request_id, "method": request.method, "path": request.path}
         if request.query:
             origin["queryHash"] = hashlib.sha256(request.query.encode("utf-8", "surrogatepass")).hexdigest()[:32]
         return Delivery(
             id=request.request_id or key,
-            payload=self._parse(request.body) if request.body else None,
+            payload=understood("the parser", self._parse, request.body) if request.body else None,
             body=request.body,
             event_id=key,
-            scope=caller,
+            scope=exact(caller),
             headers=request.headers,
             handle=handle,
-            origin={name: value.encode("utf-8", "replace").decode("utf-8") for name, value in origin.items()},
+            origin={name: writable(value) for name, value in origin.items()},
         )
 
     def reply(self, endings: Sequence[Ending], now_ms: int) -> dict[str, Any]:
         """The answer to the client."""
         ending = endings[0]
-        reply = self._answer(ending.outcome, now_ms)
+        reply = self._reply_to(ending.outcome, now_ms)
         return reply.to_event(lists_headers=ending.arrival.handle == LISTS_HEADERS)
 
-    def _answer(self, outcome: Outcome, now_ms: int) -> Reply:
+    def _reply_to(self, outcome: Outcome, now_ms: int) -> Reply:
         match outcome:
             case Done(result, replayed, _):
                 return _result(result, {REPLAYED_HEADER: "true"} if replayed else {})
@@ -171,9 +174,9 @@ class IdempotencyKeySource:
                 failure = failure_of(error, reclaimable=False)
                 return self._failure(failure.type, failure.message, {})
             case Rejected(error=UnknownCaller() as error):
-                return _problem(401, printable(error))
+                return _problem(401, message_of(error))
             case Rejected(error=InputRefused() as error):
-                return _problem(400, printable(error))
+                return _problem(400, message_of(error))
             case Retry() | Overtaken() | Unsettled() | Rejected():
                 return _problem(503, "the request failed, and may be sent again", {"retry-after": str(RETRY_AFTER_S)})
             case Unavailable() | NotStarted():
@@ -186,7 +189,14 @@ class IdempotencyKeySource:
         return _problem(500, "the request failed, and cannot succeed under this key", headers)
 
 
-def read_key(header: str | None) -> str:
+def exact(caller: str) -> str:
+    """A text for each caller that no normalisation makes another one's: as it is, or percent-encoded where it could meet one."""
+    if "%" not in caller and is_normalized("NFC", caller):
+        return caller
+    return quote(caller.encode("utf-8", "surrogatepass"), safe="")
+
+
+def parse_key(header: str | None) -> str:
     """The key in a header. Raises MissingKeyPart if there is none, MalformedDelivery if it cannot be read."""
     if header is None or not header.strip():
         raise MissingKeyPart(
@@ -200,21 +210,15 @@ def read_key(header: str | None) -> str:
     raise MalformedDelivery("the Idempotency-Key is not one key of 1 to 255 visible ASCII characters, bare or quoted")
 
 
-def same_request(delivery: Delivery) -> object:
-    """A consumer's `check`: what must be the same whenever the key is."""
-    return [*(delivery.origin.get(name, "") for name in ("method", "path", "queryHash")), delivery.payload]
-
-
 def _result(result: Any, headers: Mapping[str, str]) -> Reply:
-    if isinstance(result, HttpResult):  # the first run of a result that could not be kept
-        result = {name: getattr(result, name) for name in RESULT_FIELDS}
-    if not isinstance(result, Mapping) or set(result) != RESULT_FIELDS:
+    if not isinstance(result, HttpResult):
         return json_reply(200, shown(result), headers)
-    status, body = result["http_status"], shown(result["http_body"])
-    own = {str(name).lower(): str(value) for name, value in dict(result["http_headers"]).items()}
-    if status in {204, 304}:
-        return Reply(status=status, headers=own | dict(headers))
-    return json_reply(status, body, own | dict(headers))
+    if fault := result.fault():
+        return json_reply(200, {"resultOmitted": fault}, headers)
+    own = {name.lower(): value for name, value in result.http_headers.items()}
+    if result.http_status in {204, 304}:
+        return Reply(status=result.http_status, headers=own | dict(headers))
+    return json_reply(result.http_status, shown(result.http_body), own | dict(headers))
 
 
 def _problem(status: int, detail: str, headers: Mapping[str, str] | None = None, *, title: str | None = None) -> Reply:

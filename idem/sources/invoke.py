@@ -22,8 +22,13 @@ from idem.delivery import (
     Unreadable,
     Unsettled,
 )
-from idem.errors import IdemError, MalformedDelivery, WrongEvent
+from idem.errors import IdemError, RequestMismatch, WrongEvent
+from idem.sources.content import understood
 from idem.sources.envelopes import Envelope, Unwrapped, bare, s3_record, sns
+from idem.sources.http import BODY_BYTES_MAX, shown
+from idem.text import bounded, message_of
+
+REASON_CHARS_MAX = 500  # of an error that is raised or returned: Lambda logs it whole
 
 
 class Undone(IdemError):
@@ -34,7 +39,8 @@ class InvokeSource:
     """Reads one asynchronous event, of whatever service.
 
     envelope: how to read an event that is neither SNS's nor S3's, which are told by their records: `envelopes.eventbridge`, or
-    nothing for a plain event. A recorded rejection is the end of it; anything else that was not done raises Undone.
+    nothing for a plain event, which has no id: choose a key in its content. A recorded rejection is the end of it. Anything else
+    that was not done raises Undone, also another content under a known key, so that a failure destination gets it.
     """
 
     def __init__(self, *, envelope: Envelope = bare) -> None:
@@ -57,26 +63,32 @@ class InvokeSource:
     @staticmethod
     def _arrival(unwrap: Any, name: str, service: str) -> Arrival:
         try:
-            found: Unwrapped = unwrap()
-        except MalformedDelivery as error:
+            found: Unwrapped = understood("the envelope", unwrap)
+        except IdemError as error:
             return Unreadable(id=name, error=error)
         origin = {"source": service} | ({"eventId": found.event_id} if found.event_id else {})
         return Delivery(
-            id=found.event_id or name, payload=found.payload, event_id=found.event_id, scope=found.scope, origin=origin
+            id=found.event_id or "", payload=found.payload, event_id=found.event_id, scope=found.scope, origin=origin
         )
 
     def reply(self, endings: Sequence[Ending], now_ms: int) -> list[Any]:  # noqa: ARG002 - no times in it
-        """The results, in order; of a rejected delivery its message. Raises Undone if Lambda must deliver the event again."""
+        """The results in their stored form, in order; of a rejected delivery its message.
+
+        Raises Undone if Lambda must deliver the event again.
+        """
         undone = [reason for ending in endings if (reason := _undone(ending))]
         if undone:
             raise Undone(f"{len(undone)} of {len(endings)} deliveries were not done: {undone[0]}")
-        return [_shown(ending) for ending in endings]
+        share = BODY_BYTES_MAX // max(1, len(endings))
+        return [_shown(ending, share) for ending in endings]
 
 
 def _undone(ending: Ending) -> str | None:
     """Why a delivery must come again, None if it need not."""
     match ending.outcome:
-        case Done() | Rejected(recorded=True):
+        case Done():
+            return None
+        case Rejected(error=error, recorded=True) if not isinstance(error, RequestMismatch):
             return None
         case (
             Rejected(error=error)
@@ -85,19 +97,18 @@ def _undone(ending: Ending) -> str | None:
             | Unsettled(error=error)
             | Unavailable(error=error)
         ):
-            return f"{type(error).__name__}: {error}"
+            return f"{type(error).__name__}: {bounded(message_of(error), REASON_CHARS_MAX)}"
         case Busy():
             return "another attempt is at work on it"
         case NotStarted(reason=reason):
             return reason
 
 
-def _shown(ending: Ending) -> Any:
-    return (
-        ending.outcome.result
-        if isinstance(ending.outcome, Done)
-        else {"rejected": str(getattr(ending.outcome, "error", ""))}
-    )
+def _shown(ending: Ending, bytes_max: int) -> Any:
+    if isinstance(ending.outcome, Done):
+        return shown(ending.outcome.result, bytes_max)
+    error = getattr(ending.outcome, "error", None)
+    return {"rejected": bounded(message_of(error), REASON_CHARS_MAX) if error else ""}
 
 
 def _service(record: Any) -> str | None:

@@ -13,8 +13,8 @@ from typing import Any
 
 from idem.clock import Clock, SystemClock, backoff_ms
 from idem.delivery import MAPPINGS, Arrival, Busy, Delivery, Done, Ending, NotStarted, Rejected, Retry, Unreadable
-from idem.errors import ConfigurationError, MalformedDelivery, UnreportableRecord, WrongEvent
-from idem.sources.content import parse_json
+from idem.errors import ConfigurationError, IdemError, MalformedDelivery, UnreportableRecord, WrongEvent
+from idem.sources.content import mapping_of, parse_json, text_of, understood
 from idem.sources.dead_letters import DeadLetters
 from idem.sources.envelopes import Envelope, bare
 
@@ -81,13 +81,13 @@ class SqsSource:
         return [self._arrival(record) for record in records]
 
     def _arrival(self, record: Mapping[str, Any]) -> Arrival:
-        attributes = _mapping(record.get("attributes"))
+        attributes = mapping_of(record.get("attributes"))
         fifo = str(record.get("eventSourceARN", "")).endswith(".fifo")
         message_id = record.get("messageId")
         common: dict[str, Any] = {
             "id": message_id if isinstance(message_id, str) else "",
             "group": self._group(attributes) if fifo else None,
-            "handle": _text(record.get("receiptHandle")),
+            "handle": text_of(record.get("receiptHandle")) or None,
             "raw": record,
             "receive_count": _count(attributes.get("ApproximateReceiveCount")),
         }
@@ -98,23 +98,25 @@ class SqsSource:
             return Unreadable(error=MalformedDelivery(f"message {message_id} has no body"), **common)
         try:
             raw = body.encode("utf-8", "surrogatepass")
-            event = self._envelope(self._parse(raw))
-        except Exception as error:  # noqa: BLE001 - a parser of the user's may raise anything; it must not take the batch along
+            event = understood("the envelope", self._envelope, understood("the parser", self._parse, raw))
+        except MalformedDelivery as error:
             return Unreadable(error=MalformedDelivery(f"message {message_id}: {error}"), **common)
+        except IdemError as error:  # whatever the user's own functions raise must not take the batch along
+            return Unreadable(error=error, **common)
         queue = str(record.get("eventSourceARN", "")).rsplit(":", 1)[-1]
         return Delivery(
             payload=event.payload,
             body=raw,
             event_id=event.event_id,
             scope=event.scope,
-            deduplication_id=_text(attributes.get("MessageDeduplicationId")),
-            headers=_message_attributes(_mapping(record.get("messageAttributes"))),
+            deduplication_id=text_of(attributes.get("MessageDeduplicationId")) or None,
+            headers=_message_attributes(mapping_of(record.get("messageAttributes"))),
             origin={"source": "sqs", "queue": queue, "messageId": common["id"]},
             **common,
         )
 
     def _group(self, attributes: Mapping[str, Any]) -> str | None:
-        return "the queue" if self._fifo_stop is FifoStop.QUEUE else _text(attributes.get("MessageGroupId"))
+        return "the queue" if self._fifo_stop is FifoStop.QUEUE else text_of(attributes.get("MessageGroupId")) or None
 
     def reply(self, endings: Sequence[Ending], now_ms: int) -> dict[str, list[dict[str, str]]]:
         """The partial batch response. Raises UnreportableRecord if a record cannot be named in it.
@@ -157,7 +159,7 @@ class SqsSource:
         """Seconds until the message should come again, None to leave it to the queue."""
         match ending.outcome:
             case Busy(until):
-                return _bounded(-(-(until - now_ms) // 1000))
+                return _in_range(-(-(until - now_ms) // 1000))
             case Retry():
                 pause = backoff_ms(
                     max(0, ending.arrival.receive_count - 1),
@@ -165,22 +167,14 @@ class SqsSource:
                     cap_ms=self._backoff_cap.total_seconds() * 1000,
                     jitter=self._clock.jitter(),
                 )
-                return _bounded(round(pause / 1000))
+                return _in_range(round(pause / 1000))
             case Rejected() | NotStarted() if ending.arrival.group is None:
                 return 0
         return None
 
 
-def _bounded(seconds: int) -> int:
+def _in_range(seconds: int) -> int:
     return max(0, min(seconds, int(VISIBILITY_MAX.total_seconds())))
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, MAPPINGS) else {}
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None
 
 
 def _count(value: Any) -> int:

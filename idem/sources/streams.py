@@ -7,20 +7,20 @@ event source mapping must have ReportBatchItemFailures on.
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from idem.delivery import Arrival, Delivery, Done, Ending, Rejected, Unreadable
-from idem.errors import MalformedDelivery, UnreportableRecord, WrongEvent
-from idem.sources.content import parse_json
+from idem.errors import IdemError, MalformedDelivery, RequestMismatch, UnreportableRecord, WrongEvent
+from idem.sources.content import mapping_of, parse_json, text_of, understood
 
 
 class StreamSource:
     """What both kinds of stream share. Order is kept for each item or partition key; others go on after its failure.
 
     A rejection that is recorded lets the stream go on: a stream has no dead-letter queue of its own, and one record would hold
-    up its shard until it expires. A rejection that is not recorded stops it.
+    up its shard until it expires. A rejection that is not recorded stops it. So does another content under a known key, which no
+    record tells of: the mapping's retries, and then its failure destination, are what ends it.
     """
 
     def __init__(self, event_source: str) -> None:
@@ -62,18 +62,20 @@ class KinesisSource(StreamSource):
         self._parse = parse
 
     def _arrival(self, record: Mapping[str, Any]) -> Arrival:
-        data = _mapping(record.get("kinesis"))
-        number, partition = _text(data.get("sequenceNumber")), _text(data.get("partitionKey"))
+        data = mapping_of(record.get("kinesis"))
+        number, partition = text_of(data.get("sequenceNumber")), text_of(data.get("partitionKey"))
         try:
-            raw = base64.b64decode(data.get("data") or "", validate=True)
-            payload = self._parse(raw)
-        except (MalformedDelivery, binascii.Error, ValueError, TypeError) as error:
+            raw = understood("base64", _from_base64, data.get("data"))
+            payload = understood("the parser", self._parse, raw)
+        except MalformedDelivery as error:
             return Unreadable(id=number, group=partition, error=MalformedDelivery(f"record {number}: {error}"))
+        except IdemError as error:
+            return Unreadable(id=number, group=partition, error=error)
         return Delivery(
             id=number,
             payload=payload,
             body=raw,
-            event_id=_text(record.get("eventID")) or None,
+            event_id=text_of(record.get("eventID")) or None,
             group=partition,
             origin={"source": "kinesis", "stream": _stream(record), "sequenceNumber": number},
         )
@@ -89,31 +91,35 @@ class DynamoStreamSource(StreamSource):
         super().__init__("aws:dynamodb")
 
     def _arrival(self, record: Mapping[str, Any]) -> Arrival:
-        change = _mapping(record.get("dynamodb"))
-        number, keys = _text(change.get("SequenceNumber")), change.get("Keys")
+        change = mapping_of(record.get("dynamodb"))
+        number, keys = text_of(change.get("SequenceNumber")), change.get("Keys")
         if not isinstance(keys, Mapping) or not keys:
             return Unreadable(id=number, error=MalformedDelivery(f"record {number} names no item"))
         return Delivery(
             id=number,
             payload={"eventName": record.get("eventName"), **change},
-            event_id=_text(record.get("eventID")) or None,
+            event_id=text_of(record.get("eventID")) or None,
             group=repr(sorted((name, repr(value)) for name, value in keys.items())),
             origin={"source": "dynamodb", "stream": _stream(record), "sequenceNumber": number},
         )
 
 
 def _over(ending: Ending) -> bool:
-    """Whether the stream may go on behind this record."""
-    return isinstance(ending.outcome, Done) or (isinstance(ending.outcome, Rejected) and ending.outcome.recorded)
+    """Whether the stream may go on behind this record. A mismatch is recorded nowhere: its key answers for other content."""
+    match ending.outcome:
+        case Done():
+            return True
+        case Rejected(error=RequestMismatch()):
+            return False
+        case Rejected(recorded=recorded):
+            return recorded
+        case _:
+            return False
+
+
+def _from_base64(data: Any) -> bytes:
+    return base64.b64decode(data or "", validate=True)
 
 
 def _stream(record: Mapping[str, Any]) -> str:
     return str(record.get("eventSourceARN", "")).rpartition(":")[2] or "unknown"
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""

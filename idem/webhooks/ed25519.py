@@ -29,7 +29,7 @@ def verify(public_key: bytes, message: bytes, signature: bytes) -> bool:
     """Whether `signature` is the key owner's for `message`. False for anything malformed; never raises."""
     if len(public_key) != 32 or len(signature) != 64:
         return False
-    key, first = _read(public_key), _read(signature[:32])
+    key, first = _point(public_key), _point(signature[:32])
     scalar = int.from_bytes(signature[32:], "little")
     if key is None or first is None or scalar >= ORDER or _equal(_times(8, key), NEUTRAL):
         return False
@@ -102,7 +102,7 @@ def _equal(a: Point, b: Point) -> bool:
     return (a[0] * b[2] - b[0] * a[2]) % P == 0 and (a[1] * b[2] - b[1] * a[2]) % P == 0
 
 
-def _read(text: bytes) -> Point | None:
+def _point(text: bytes) -> Point | None:
     """The point that 32 bytes stand for; None if they are no point in canonical form."""
     y = int.from_bytes(text, "little")
     odd, y = y >> 255, y & (1 << 255) - 1
@@ -132,7 +132,7 @@ def _write(point: Point) -> bytes:
 
 def _base() -> Point:
     """The base point: the one with y = 4/5 and an even x."""
-    found = _read((4 * pow(5, P - 2, P) % P).to_bytes(32, "little"))
+    found = _point((4 * pow(5, P - 2, P) % P).to_bytes(32, "little"))
     if found is None:
         raise AssertionError("the curve's constants are wrong")
     return found

@@ -6,7 +6,7 @@
 | `Pairs(separator=",", stamp="t", labels=("v1",))` | `t=1492774577,v1=5257a8...,v1=6ffbb5...` | Stripe, Paddle |
 | `Labelled()` | `v1,K5oZf... v1a,hnO3f...` | Standard Webhooks, Svix |
 
-Reading raises SignatureInvalid and nothing else. What has an unknown label is passed over, so that a provider can add schemes.
+Parsing raises SignatureInvalid and nothing else. What has an unknown label is passed over, so that a provider can add schemes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Given = dict[str, list[str]]
 
 
 class Form(Protocol):
-    def read(self, header: str) -> tuple[str | None, Given]:
+    def parse(self, header: str) -> tuple[str | None, Given]:
         """The time stamp, where the form has one, and the signatures, at most SIGNATURES_MAX."""
         ...
 
@@ -41,7 +41,7 @@ class Plain:
 
     prefix: str = ""
 
-    def read(self, header: str) -> tuple[None, Given]:
+    def parse(self, header: str) -> tuple[None, Given]:
         check_length(header)
         if not header.startswith(self.prefix) or len(header) == len(self.prefix):
             raise SignatureInvalid(f"the signature header does not begin with {self.prefix!r}, or has no signature")
@@ -59,7 +59,7 @@ class Pairs:
     stamp: str
     labels: tuple[str, ...]
 
-    def read(self, header: str) -> tuple[str, Given]:
+    def parse(self, header: str) -> tuple[str, Given]:
         check_length(header)
         stamp, stamps, count = "", 0, 0
         given: Given = {}
@@ -84,7 +84,7 @@ class Pairs:
 class Labelled:
     """`label,signature` words between spaces."""
 
-    def read(self, header: str) -> tuple[None, Given]:
+    def parse(self, header: str) -> tuple[None, Given]:
         check_length(header)
         given: Given = {}
         count = 0

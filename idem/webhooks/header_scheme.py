@@ -28,11 +28,11 @@ from datetime import timedelta
 from typing import Any
 
 from idem.errors import ConfigurationError, MalformedDelivery, NotAnEvent, SignatureInvalid
-from idem.sources.content import parse_json
+from idem.sources.content import parse_form, parse_json, understood
 from idem.sources.http import HttpRequest, Reply
 from idem.webhooks.header_forms import Form, Plain, check_length
-from idem.webhooks.request_parts import Always, BodyHash, Header, Place
-from idem.webhooks.scheme import TOLERANCE, Event, Identity, Manners, NoMatch, Unit, check_time, usable
+from idem.webhooks.request_parts import Always, BodyHash, Header, Part
+from idem.webhooks.scheme import TOLERANCE, Event, Identity, NoMatch, ReplyStyle, Unit, check_time, usable
 from idem.webhooks.signatures import Proof
 
 EVENTS_MAX = 1000  # in one request; HubSpot sends at most 100
@@ -45,7 +45,7 @@ Check = Callable[[Any], str | None]
 """From one event's payload to what is wrong with it."""
 
 Handshake = Callable[[Any], Reply | None]
-"""From a verified payload to the answer it asks for, if it is no event but a check of the address."""
+"""From a verified payload to the reply it asks for, if it is no event but a check of the address."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,17 +76,17 @@ class HeaderScheme:
     unit: Unit = Unit.SECONDS
     signed_stamp: str | None = None
     tolerance: timedelta | None = TOLERANCE
-    event_id: Place = field(default_factory=BodyHash)
-    event_type: Place = field(default_factory=lambda: Always("event"))
-    scope: Place | None = None
-    object_id: Place | None = None
+    event_id: Part = field(default_factory=BodyHash)
+    event_type: Part = field(default_factory=lambda: Always("event"))
+    scope: Part | None = None
+    object_id: Part | None = None
     parse: Callable[[HttpRequest], Any] = lambda request: parse_json(request.body)
     batched: bool = False
     check: Check = lambda _payload: None
     handshake: Handshake = lambda _payload: None
     url: str | None = None
     varying: Sequence[str] = ()
-    manners: Manners = field(default_factory=Manners)
+    reply_style: ReplyStyle = field(default_factory=ReplyStyle)
     _contents: Contents = field(init=False, repr=False, compare=False)
     _header: Header = field(init=False, repr=False, compare=False)
     _tolerance_ms: float = field(init=False, repr=False, compare=False)
@@ -106,12 +106,12 @@ class HeaderScheme:
 
     def verify(self, request: HttpRequest, secrets: Sequence[str], now_ms: int) -> None:
         """Raises SignatureInvalid unless one of the secrets signed this request, recently."""
-        stamp, signatures = self.form.read(_required(self._header, request))
+        stamp, signatures = self.form.parse(_required(self._header, request))
         if self.stamp is not None:
             stamp = _required(self.stamp.header, request)
             check_length(stamp)
         if stamp is not None:
-            check_time(self._unit.read_ms(stamp), now_ms, self._tolerance_ms)
+            check_time(self._unit.parse_ms(stamp), now_ms, self._tolerance_ms)
         contents, known, matched = self._contents(request, self.url or "", stamp or ""), usable(secrets), False
         for label, proof in self.proofs.items():
             if label in signatures:
@@ -121,11 +121,11 @@ class HeaderScheme:
 
     def events(self, request: HttpRequest, now_ms: int) -> list[Event]:
         """The events of a verified request. Raises MalformedDelivery, NotAnEvent, or SignatureInvalid for a signed old stamp."""
-        payload = self.parse(request)
+        payload = understood("the parser", self.parse, request)
         if self.signed_stamp is not None:
             self._check_signed_stamp(payload, now_ms)
-        if (answer := self.handshake(payload)) is not None:
-            raise NotAnEvent(answer)
+        if (reply := understood("the handshake", self.handshake, payload)) is not None:
+            raise NotAnEvent(reply)
         if not self.batched:
             return [Event(identity=self.identify(request, payload), payload=payload, body=request.body)]
         if not isinstance(payload, list) or not payload or len(payload) > EVENTS_MAX:
@@ -134,7 +134,7 @@ class HeaderScheme:
 
     def identify(self, request: HttpRequest, payload: Any) -> Identity:
         """Who one event is. Raises MalformedDelivery if the request does not say."""
-        if complaint := self.check(payload):
+        if complaint := understood("the check", self.check, payload):
             raise MalformedDelivery(f"the body is not an event of {self.provider}: {complaint}")
         event_type = self.event_type.find(request, payload)
         event_id = self.event_id.find(request, payload)
@@ -142,7 +142,7 @@ class HeaderScheme:
             missing = "no id" if event_id is None else "no type"
             raise MalformedDelivery(f"the event of {self.provider} has {missing}")
         scope, object_id = (
-            place.find(request, payload) if place is not None else None for place in (self.scope, self.object_id)
+            part.find(request, payload) if part is not None else None for part in (self.scope, self.object_id)
         )
         return Identity(event_id=event_id, event_type=event_type, scope=scope, object_id=object_id)
 
@@ -205,6 +205,14 @@ _PARTS: dict[str, Callable[[HttpRequest, str, str, Header], bytes]] = {
 def full_url(url: str, request: HttpRequest) -> str:
     """The registered address with the query of the request, unless the address has one of its own."""
     return f"{url}?{request.query}" if request.query and "?" not in url else url
+
+
+def json_or_form(request: HttpRequest) -> Any:
+    """The payload of a provider that sends JSON, forms, or JSON in a form's `payload`."""
+    if "x-www-form-urlencoded" not in request.headers.get("content-type", "").lower():
+        return parse_json(request.body)
+    form = {name: values[0] for name, values in parse_form(request.body).items()}
+    return parse_json(raw(form["payload"])) if "payload" in form else form
 
 
 def raw(text: str) -> bytes:

@@ -1,6 +1,6 @@
 """Where in a request something is: a header, a field of the payload, or several of these together.
 
-A place finds text that is not blank, or None. Whether it can be trusted is another matter: headers that are not part of the signed
+A part finds text that is not blank, or None. Whether it can be trusted is another matter: headers that are not part of the signed
 content can be changed by whoever replays a request.
 """
 
@@ -16,7 +16,7 @@ from idem.errors import MalformedDelivery
 from idem.sources.http import HttpRequest
 
 
-class Place(Protocol):
+class Part(Protocol):
     def find(self, request: HttpRequest, payload: Any) -> str | None: ...
 
 
@@ -29,7 +29,7 @@ class Header:
     def __repr__(self) -> str:
         return f"Header{self.names!r}"
 
-    def find(self, request: HttpRequest, payload: Any) -> str | None:  # noqa: ARG002 - a Place may look at both
+    def find(self, request: HttpRequest, payload: Any) -> str | None:  # noqa: ARG002 - a Part may look at both
         for name in self.names:
             if (value := request.headers.get(name)) and value.strip():
                 return value
@@ -46,7 +46,7 @@ class Field:
     def __repr__(self) -> str:
         return f"Field{tuple('.'.join(path) for path in self.paths)!r}"
 
-    def find(self, request: HttpRequest, payload: Any) -> str | None:  # noqa: ARG002 - a Place may look at both
+    def find(self, request: HttpRequest, payload: Any) -> str | None:  # noqa: ARG002 - a Part may look at both
         for path in self.paths:
             value = payload
             for step in path:
@@ -60,32 +60,32 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """Several places that only together identify something: all of them, or nothing."""
+    """Several parts that only together identify something: all of them, or nothing."""
 
-    places: tuple[Place, ...]
+    parts: tuple[Part, ...]
 
     def find(self, request: HttpRequest, payload: Any) -> str | None:
-        found = [place.find(request, payload) for place in self.places]
+        found = [part.find(request, payload) for part in self.parts]
         if any(text is None for text in found):
             return None
-        return "/".join((text or "").replace("%", "%25").replace("/", "%2F") for text in found)
+        return "/".join(escaped(text or "") for text in found)
 
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
-    """The first of these places that has something."""
+    """The first of these parts that has something."""
 
-    places: tuple[Place, ...]
+    parts: tuple[Part, ...]
 
     def find(self, request: HttpRequest, payload: Any) -> str | None:
-        return next((found for place in self.places if (found := place.find(request, payload)) is not None), None)
+        return next((found for part in self.parts if (found := part.find(request, payload)) is not None), None)
 
 
 @dataclass(frozen=True, slots=True)
 class BodyHash:
     """The signed bytes themselves: nobody can change this identity, and two equal bodies are one event."""
 
-    def find(self, request: HttpRequest, payload: Any) -> str | None:  # noqa: ARG002 - a Place may look at both
+    def find(self, request: HttpRequest, payload: Any) -> str | None:  # noqa: ARG002 - a Part may look at both
         return f"sha256:{hashlib.sha256(request.body).hexdigest()}"
 
 
@@ -95,7 +95,7 @@ class ContentHash:
 
     without: tuple[str, ...] = ()
 
-    def find(self, request: HttpRequest, payload: Any) -> str | None:  # noqa: ARG002 - a Place may look at both
+    def find(self, request: HttpRequest, payload: Any) -> str | None:  # noqa: ARG002 - a Part may look at both
         try:
             return f"sha256:{digest(without(payload, self.without))}"
         except MalformedDelivery:
@@ -108,8 +108,13 @@ class Always:
 
     text: str
 
-    def find(self, request: HttpRequest, payload: Any) -> str | None:  # noqa: ARG002 - a Place may look at both
+    def find(self, request: HttpRequest, payload: Any) -> str | None:  # noqa: ARG002 - a Part may look at both
         return self.text
+
+
+def escaped(text: str) -> str:
+    """The text without slashes, so that texts can be joined by them and no two joinings meet."""
+    return text.replace("%", "%25").replace("/", "%2F")
 
 
 def without(payload: Any, names: tuple[str, ...]) -> Any:

@@ -47,33 +47,28 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Manners:
-    """What a provider makes of an answer, and what it wants in one.
+class ReplyStyle:
+    """How a provider wants to be replied to.
 
-    accepted: the answer to what is done; None shows the work's result as JSON. shows_text: a result that is text takes the place
-    of the accepted answer's body. refused_status: for a signature that proves nothing.
+    accepted: the reply to what is done; None shows the work's result as JSON. shows_text: a result that is text takes the place
+    of the accepted reply's body. refused_status: for a signature that proves nothing.
     give_up: headers that stop the provider's retries, for what can never succeed.
-    retries: whether it tries again by itself; where it does not, only enqueueing is safe. patience: how long it waits for an
-    answer. resends: how long after the first delivery another one can come; a record must live longer.
     """
 
     accepted: Reply | None = None
     shows_text: bool = False
     refused_status: int = 400
     give_up: Mapping[str, str] = field(default_factory=dict)
-    retries: bool = True
-    patience: timedelta = timedelta(seconds=10)
-    resends: timedelta = timedelta(days=30)
 
 
 class Scheme(Protocol):
-    """How one provider signs, which events a request of its brings, and how it wants to be answered."""
+    """How one provider signs, which events a request of its brings, and how it wants to be replied to."""
 
     @property
     def provider(self) -> str: ...
 
     @property
-    def manners(self) -> Manners: ...
+    def reply_style(self) -> ReplyStyle: ...
 
     @property
     def varying(self) -> Sequence[str]:
@@ -85,7 +80,7 @@ class Scheme(Protocol):
         ...
 
     def events(self, request: HttpRequest, now_ms: int) -> Sequence[Event]:
-        """The events of a verified request. Raises MalformedDelivery, or NotAnEvent with the answer that it asks for."""
+        """The events of a verified request. Raises MalformedDelivery, or NotAnEvent with the reply that it asks for."""
         ...
 
     def sign(self, request: HttpRequest, secrets: Sequence[str], now_ms: int) -> HttpRequest:
@@ -100,7 +95,7 @@ class Unit(Enum):
     MILLISECONDS = "milliseconds"
     ISO = "ISO 8601"
 
-    def read_ms(self, stamp: str) -> int:
+    def parse_ms(self, stamp: str) -> int:
         """Epoch milliseconds. Raises SignatureInvalid for what is no such stamp."""
         if self is not Unit.ISO:
             if not stamp.isdecimal() or not stamp.isascii() or len(stamp) > STAMP_DIGITS_MAX:

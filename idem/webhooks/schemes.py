@@ -25,76 +25,92 @@ Where there is no time, only the key refuses a replay, for as long as its record
 The proof is HMAC-SHA256 unless another is named. What rests on documentation alone, or on one reading of it: that Zendesk signs
 each attempt with a fresh time (an older page of its own shows the body before the time); that HubSpot decodes the characters of
 its list in the address before it signs (both spellings are tried). Discord documents no limit for its time.
+
+Each provider has a file in `providers/`, which is imported when its scheme is first asked for. A new one is a file there, an entry
+in `PROVIDERS`, a line for type checkers, and a row above.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from idem.errors import ConfigurationError
-from idem.webhooks.providers.payments import (
-    adyen,
-    adyen_platform,
-    is_thin,
-    lemon_squeezy,
-    paddle,
-    shopify,
-    square,
-    stripe,
-)
-from idem.webhooks.providers.services import (
-    discord,
-    github,
-    hubspot,
-    linear,
-    slack,
-    standard,
-    svix,
-    twilio,
-    zendesk,
-)
 from idem.webhooks.scheme import Scheme
 
-__all__ = [
-    "adyen",
-    "adyen_platform",
-    "by_name",
-    "discord",
-    "github",
-    "hubspot",
-    "is_thin",
-    "lemon_squeezy",
-    "linear",
-    "paddle",
-    "shopify",
-    "slack",
-    "square",
-    "standard",
-    "stripe",
-    "svix",
-    "twilio",
-    "zendesk",
-]
+# ruff: noqa: PLC0414 - `x as x` is how a name is offered to type checkers
+if TYPE_CHECKING:
+    from idem.webhooks.providers.adyen import adyen as adyen
+    from idem.webhooks.providers.adyen import adyen_platform as adyen_platform
+    from idem.webhooks.providers.discord import discord as discord
+    from idem.webhooks.providers.github import github as github
+    from idem.webhooks.providers.hubspot import hubspot as hubspot
+    from idem.webhooks.providers.lemon_squeezy import lemon_squeezy as lemon_squeezy
+    from idem.webhooks.providers.linear import linear as linear
+    from idem.webhooks.providers.paddle import paddle as paddle
+    from idem.webhooks.providers.shopify import shopify as shopify
+    from idem.webhooks.providers.slack import slack as slack
+    from idem.webhooks.providers.square import square as square
+    from idem.webhooks.providers.standard import standard as standard
+    from idem.webhooks.providers.standard import svix as svix
+    from idem.webhooks.providers.stripe import is_thin as is_thin
+    from idem.webhooks.providers.stripe import stripe as stripe
+    from idem.webhooks.providers.twilio import twilio as twilio
+    from idem.webhooks.providers.zendesk import zendesk as zendesk
 
-PLAIN: Mapping[str, Callable[[], Scheme]] = {
-    scheme.__name__: scheme
-    for scheme in (
-        *(stripe, standard, svix, github, shopify, slack, paddle),
-        *(adyen, adyen_platform, linear, zendesk, lemon_squeezy, discord),
-    )
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """The file in `providers/` that makes a scheme. signs_url: the scheme signs the address, and has to be told which."""
+
+    file: str
+    signs_url: bool = False
+
+
+PROVIDERS: Mapping[str, Provider] = {
+    "stripe": Provider("stripe"),
+    "standard": Provider("standard"),
+    "svix": Provider("standard"),
+    "github": Provider("github"),
+    "shopify": Provider("shopify"),
+    "slack": Provider("slack"),
+    "square": Provider("square", signs_url=True),
+    "paddle": Provider("paddle"),
+    "twilio": Provider("twilio", signs_url=True),
+    "hubspot": Provider("hubspot", signs_url=True),
+    "adyen": Provider("adyen"),
+    "adyen_platform": Provider("adyen"),
+    "linear": Provider("linear"),
+    "zendesk": Provider("zendesk"),
+    "lemon_squeezy": Provider("lemon_squeezy"),
+    "discord": Provider("discord"),
 }
-"""The schemes that need nothing but secrets, by name."""
-
-WITH_URL: Mapping[str, Callable[[str], Scheme]] = {"square": square, "twilio": twilio, "hubspot": hubspot}
-"""The schemes that sign the address, by name."""
+"""Every scheme there is, by its name."""
 
 
 def by_name(name: str, url: str | None = None) -> Scheme:
     """The scheme of a provider. Raises ConfigurationError for an unknown name, or without the url that the scheme signs."""
-    if name in PLAIN:
-        return PLAIN[name]()
-    if name not in WITH_URL:
-        raise ConfigurationError(f"there is no scheme {name!r}: use one of {', '.join([*PLAIN, *WITH_URL])}")
+    if name not in PROVIDERS:
+        raise ConfigurationError(f"there is no scheme {name!r}: use one of {', '.join(PROVIDERS)}")
+    make: Callable[..., Scheme] = getattr(import_module(_home(name)), name)
+    if not PROVIDERS[name].signs_url:
+        return make()
     if url is None:
         raise ConfigurationError(f"{name} signs the address that is registered with it: say which")
-    return WITH_URL[name](url)
+    return make(url)
+
+
+def _home(name: str) -> str:
+    return f"{__package__}.providers.{PROVIDERS[name].file}"
+
+
+def __getattr__(name: str) -> object:
+    """A scheme's function, or what else its file offers, at its first use."""
+    if name != "is_thin" and name not in PROVIDERS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home = _home("stripe" if name == "is_thin" else name)
+    found: object = getattr(import_module(home), name)
+    globals()[name] = found
+    return found

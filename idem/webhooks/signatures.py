@@ -97,6 +97,9 @@ class Hmac:
         return binascii.hexlify(digest) if self.encoding == "hex" else binascii.b2a_base64(digest, newline=False)
 
 
+HEX_SHA256, BASE64_SHA256 = Hmac(encoding="hex"), Hmac(encoding="base64")
+
+
 @lru_cache(maxsize=KEYS_MAX)
 def _keyed(key: bytes, algorithm: str) -> hmac.HMAC:
     """The state of a keyed hash before its first byte, to be copied: preparing it costs as much as hashing a small body."""

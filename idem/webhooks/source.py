@@ -1,23 +1,23 @@
-"""Webhooks: verify over the raw bytes, then parse, then claim, then work, then an answer the provider understands."""
+"""Webhooks: verify over the raw bytes, then parse, then claim, then work, then a reply the provider understands."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from idem.delivery import Arrival, Delivery, Ending, Outcome, Unreadable
+from idem.delivery import Arrival, Delivery, Ending, Unreadable
 from idem.errors import MalformedDelivery, NotAnEvent, SecretsUnavailable, SignatureInvalid
-from idem.sources.http import LISTS_HEADERS, HttpRequest, lists_headers, read_request, request_id
+from idem.sources.http import LISTS_HEADERS, HttpRequest, lists_headers, parse_request, request_id
 from idem.webhooks import replies
-from idem.webhooks.request_parts import without
-from idem.webhooks.scheme import Event, Manners, NoMatch, Scheme, usable
+from idem.webhooks.request_parts import escaped, without
+from idem.webhooks.scheme import Event, NoMatch, ReplyStyle, Scheme, usable
 from idem.webhooks.secrets import Refreshable
 
 Secrets = Callable[[], Sequence[str]]
 
 
 class WebhookSource:
-    """Reads one signed request from an HTTP event, and answers its provider.
+    """Reads one signed request from an HTTP event, and replies to its provider.
 
     scheme: how the provider signs; see `idem.schemes`. secrets: gives the active signing secrets; asked for each request, so
     cache them. If they are `Refreshable`, a signature that none of them made has them read again, once.
@@ -30,15 +30,15 @@ class WebhookSource:
         self._endpoint = endpoint
 
     @property
-    def manners(self) -> Manners:
-        """How the provider wants to be answered."""
-        return self._scheme.manners
+    def reply_style(self) -> ReplyStyle:
+        """How the provider wants to be replied to."""
+        return self._scheme.reply_style
 
     def read(self, event: Any, now_ms: int) -> list[Arrival]:
         """The deliveries of a request, most often one. Raises WrongEvent for an event that is no HTTP request."""
         handle = LISTS_HEADERS if lists_headers(event) else None
         try:
-            request = read_request(event)
+            request = parse_request(event)
             self._verify(request, now_ms)
             events = self._scheme.events(request, now_ms)
         except (SignatureInvalid, MalformedDelivery, NotAnEvent, SecretsUnavailable) as error:
@@ -46,12 +46,12 @@ class WebhookSource:
         return [self._delivery(request, one, number, handle) for number, one in enumerate(events)]
 
     def reply(self, endings: Sequence[Ending], now_ms: int) -> dict[str, Any]:
-        """The answer to the provider."""
-        reply = replies.answer_all([ending.outcome for ending in endings], now_ms, self.manners)
+        """The reply to the provider."""
+        reply = replies.reply_to_all([ending.outcome for ending in endings], now_ms, self.reply_style)
         return reply.to_event(lists_headers=endings[0].arrival.handle == LISTS_HEADERS)
 
     def _verify(self, request: HttpRequest, now_ms: int) -> None:
-        known = self._read_secrets(self._secrets)
+        known = self._usable_secrets(self._secrets)
         try:
             self._scheme.verify(request, known, now_ms)
         except NoMatch:
@@ -70,10 +70,10 @@ class WebhookSource:
             found = secrets.refresh(now_ms)
             return known if found is None else found
 
-        found = self._read_secrets(newest)
+        found = self._usable_secrets(newest)
         return None if set(found) == set(known) else found
 
-    def _read_secrets(self, read: Secrets) -> Sequence[str]:
+    def _usable_secrets(self, read: Secrets) -> Sequence[str]:
         try:
             found = usable(read())
         except Exception as error:
@@ -84,8 +84,7 @@ class WebhookSource:
 
     def _delivery(self, request: HttpRequest, event: Event, number: int, handle: str | None) -> Delivery:
         identity = event.identity
-        scope = "/".join(part for part in (self._endpoint, identity.scope) if part)
-        arrival = f"{request.request_id}/{number}" if number else request.request_id
+        arrival = f"{request.request_id}/{number}" if number and request.request_id else request.request_id
         origin = {
             "source": self._scheme.provider,
             "eventId": identity.event_id,
@@ -97,11 +96,18 @@ class WebhookSource:
             payload=event.payload,
             body=event.body,
             event_id=identity.event_id,
-            scope=scope or None,
+            scope=_scope(self._endpoint, identity.scope),
             headers=request.headers,
             handle=handle,
             origin=origin | ({"objectId": identity.object_id} if identity.object_id else {}),
         )
+
+
+def _scope(endpoint: str | None, account: str | None) -> str | None:
+    """What ids are unique in: the account, behind the endpoint and a slash where there is an endpoint."""
+    if not endpoint:
+        return escaped(account) if account else None
+    return f"{escaped(endpoint)}/{escaped(account or '')}"
 
 
 def same_content(scheme: Scheme) -> Callable[[Delivery], object]:
@@ -122,8 +128,3 @@ def object_and_type(delivery: Delivery) -> list[str]:
     if not object_id:
         raise MalformedDelivery("the event names no object: its key cannot be made of object and type")
     return [*([delivery.scope] if delivery.scope else []), object_id, delivery.origin["eventType"]]
-
-
-def answer(outcome: Outcome, now_ms: int) -> dict[str, Any]:
-    """The answer to one ending, for a provider without manners of its own."""
-    return replies.answer(outcome, now_ms, Manners()).to_event()

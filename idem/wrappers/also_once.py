@@ -1,4 +1,4 @@
-"""A second guard: work that is done once for each event id, and also once for each signed content.
+"""Also once: work that is done once for each event id is also done once for each signed content.
 
 Some providers send the event's id in a header that their signature does not cover (GitHub, Shopify, Linear, Twilio, Zendesk).
 Whoever captured one of their requests can send it again under a new id. The consumer's key then is new, the content is not:
@@ -9,8 +9,8 @@ The price is one more record and two more requests for each new event, and that 
 where a body always differs, because it holds a time or an id of its own. List `StoredFailure` among the consumer's permanent
 errors: it is how a content that failed for good before answers. Where grants name operations, name the second one as well.
 
-The first claim is on the consumer's key, the second inside it. A crash leaves both to their leases; the provider's next try takes
-over both. What the second one answers is what the work returned the first time, so the replay under a new id gets that.
+The outer claim is on the consumer's key, the inner one on the content. A crash leaves both to their leases; the provider's next
+try takes over both. What the inner one answers is what the work returned the first time, so the replay under a new id gets that.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def also_once(
     clock: Clock | None = None,
     token: Callable[[], str] = new_token,
 ) -> Work:
-    """The same work, done once for each value of `key` as well. Its Commit is made with the second guard's record."""
+    """The same work, done once for each value of `key` as well. Its Commit is made with the record of that value."""
     flow = Flow(
         operation=check_operation(operation), store=store, policy=policy, clock=clock or SystemClock(), token=token
     )
@@ -57,7 +57,7 @@ def also_once(
             f"the work of {operation} is a coroutine function: here it would be called, and never awaited"
         )
 
-    def guarded(delivery: Delivery, claim: Claim) -> Any:
+    def done_once(delivery: Delivery, claim: Claim) -> Any:
         second = make_key(operation, key(delivery))
         answer = flow.claim(flow.request(second, ends_at=claim.deadline, origin=delivery.origin))
         if not isinstance(answer, Claim):
@@ -74,4 +74,4 @@ def also_once(
             raise
         return value_of(flow.record(flow.returned(inner, value)))
 
-    return guarded
+    return done_once

@@ -1,62 +1,57 @@
-"""An order guard: an event that is older than what was already seen of its object is acknowledged and not run.
+"""Newest only: an event that is older than what was already applied to its object is acknowledged and not run.
 
 Providers do not keep order, and a retry can be days late: an "updated" of yesterday must not overwrite the one of today.
 
-    guard = OrderGuard(
-        DynamoPositions(client, "positions"),
+    newest = NewestOnly(
+        positions=DynamoPositions(client, "positions"),
         object_key=keys.field("data.id"),
         position=lambda delivery: delivery.payload["occurred_at"],
     )
-    consumer = Consumer(..., work=guard(apply_change))
+    consumer = Consumer(..., work=newest(apply_change))
 
 A position is a number or a text that sorts as time does (ISO 8601 in UTC, always with the same digits); keep to one of the two. It
 must come from the signed content. Stripe's `created` counts whole seconds: two events of one second have the same position, and
 both are run, in the order in which they come; where that is not enough, fetch the object and write what it is now.
 
-For each object one item keeps the highest position. It is raised before the work runs; a crash then leaves it raised, and the
-same event may run again, because its position is not below its own. Work that returns a Commit gets a check that nothing newer came
-in between, in the same transaction. Other work can still be overtaken while it runs.
+For each object one item keeps the highest position that was applied, and the highest one whose work has begun:
+
+| what was seen of the object | an older event |
+|---|---|
+| a newer event was applied | is acknowledged and not run |
+| a newer event is being worked on | raises NewerInProgress: it comes again, and by then it is known whether it is still wanted |
+| a newer event failed, for good or for now | is run |
+
+A position counts as applied when the work has returned. If the work returns a Commit, the position is raised in that very
+transaction, and only while nothing newer was applied. Other work can be overtaken while it runs: its effect may come after that of
+a newer event which began later; and where the newest of three events fails, the oldest may begin beside the second. A crash leaves
+the begun position until the lease of its claim ends; until then older events come again, afterwards they are run, and so is the
+crashed one when it is delivered again.
 """
 
 from __future__ import annotations
 
-import threading
+import inspect
+import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from datetime import timedelta
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import Any
 
-from idem.clock import Clock, SystemClock
 from idem.delivery import Delivery
-from idem.dynamo.schema import PARTITION_KEY, TTL_ATTRIBUTE
-from idem.dynamo.sender import Refused, Sender
-from idem.errors import MissingKeyPart
+from idem.errors import ConfigurationError, IdemError, MissingKeyPart
 from idem.keys import KeyRule, make_key
 from idem.record import Claim
-from idem.writes import Check, Commit, Write
+from idem.wrappers.positions import Position, Positions
+from idem.writes import Commit
 
-Position = int | str
 Work = Callable[[Delivery, Claim], Any]
 
-PREFIX = "POSITION#"
-KEPT_FOR = timedelta(days=35)  # longer than the 30 days after which a provider's resend can still come
-OLDER = {"ignored": "older than what was seen of its object"}
+OLDER = {"ignored": "older than what was applied to its object"}
 """The result of an event that was not run because of its age."""
 
 
-class Positions(Protocol):
-    def advance(self, object_id: str, position: Position, deadline: int) -> bool:
-        """Raise the position of an object; False if it is higher already. Raises StoreUnavailable."""
-        ...
-
-    def unchanged(self, object_id: str, position: Position) -> Write | None:
-        """A condition for a transaction: the object's position is still this one. None if there is no such thing."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OrderGuard:
-    """Runs work only for events that are not older than what was seen of their object.
+class NewestOnly:
+    """Runs work only for events that are not older than what was applied to their object.
 
     object_key: which object an event is about, as a key rule. position: where the event is in that object's life.
     """
@@ -66,98 +61,41 @@ class OrderGuard:
     position: Callable[[Delivery], Any]
 
     def __call__(self, work: Work) -> Work:
-        def guarded(delivery: Delivery, claim: Claim) -> Any:
+        if inspect.iscoroutinefunction(work):
+            raise ConfigurationError(
+                "NewestOnly wraps a plain function: a coroutine function would end before its work does"
+            )
+
+        def newest_only(delivery: Delivery, claim: Claim) -> Any:
             object_id = str(make_key(claim.key.operation, self.object_key(delivery)))
             position = self._position(delivery)
-            if not self.positions.advance(object_id, position, claim.deadline):
+            if not self.positions.begin(object_id, position, claim):
                 return OLDER
-            value = work(delivery, claim)
-            check = self.positions.unchanged(object_id, position) if isinstance(value, Commit) else None
-            return replace(value, writes=[*value.writes, check]) if check is not None else value
+            try:
+                value = work(delivery, claim)
+            except Exception:
+                self._give_up(object_id, claim)
+                raise
+            write = self.positions.applying(object_id, position) if isinstance(value, Commit) else None
+            if write is not None:
+                return replace(value, writes=[*value.writes, write])
+            self.positions.apply(object_id, position, claim)
+            return value
 
-        return guarded
+        return newest_only
+
+    def _give_up(self, object_id: str, claim: Claim) -> None:
+        """The work's own error is what counts; without this note older events only wait for the lease."""
+        try:
+            self.positions.give_up(object_id, claim)
+        except IdemError:
+            logging.getLogger(__name__).exception("the position begun by %s stands until its lease ends", claim.key)
 
     def _position(self, delivery: Delivery) -> Position:
         try:
             found = self.position(delivery)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             raise MissingKeyPart(f"the event has no position: {error!r}") from error
         if isinstance(found, bool) or not isinstance(found, int | str) or found == "":
             raise MissingKeyPart(f"the event's position is {found!r}, not a whole number or text")
         return found
-
-
-class DynamoPositions:
-    """Positions in a DynamoDB table of their own, or beside other items, under keys that begin with POSITION#.
-
-    client: a boto3 DynamoDB client. kept_for: how long a position outlives its last event, by the table's TTL attribute.
-    """
-
-    def __init__(
-        self,
-        client: Any,
-        table: str,
-        *,
-        key_attribute: str = PARTITION_KEY,
-        kept_for: timedelta | None = KEPT_FOR,
-        clock: Clock | None = None,
-    ) -> None:
-        self._client = client
-        self._table = table
-        self._key_attribute = key_attribute
-        self._kept_for = kept_for
-        self._clock = clock or SystemClock()
-        self._sender = Sender(client, self._clock)
-
-    def advance(self, object_id: str, position: Position, deadline: int) -> bool:
-        """One conditional update: of two events at once, the older one cannot pass after the newer one has."""
-        update, values = "SET #position = :position", {":position": _value(position)}
-        names = {"#position": "position"}
-        if self._kept_for is not None:
-            expires_at = self._clock.now_ms() // 1000 + int(self._kept_for.total_seconds())
-            update, names["#expiresAt"] = f"{update}, #expiresAt = :expiresAt", TTL_ATTRIBUTE
-            values[":expiresAt"] = {"N": str(expires_at)}
-        request = {
-            "TableName": self._table,
-            "Key": self._key(object_id),
-            "UpdateExpression": update,
-            "ConditionExpression": "attribute_not_exists(#position) OR #position <= :position",
-            "ExpressionAttributeNames": names,
-            "ExpressionAttributeValues": values,
-        }
-        return not isinstance(self._sender.send("advance", self._client.update_item, request, deadline), Refused)
-
-    def unchanged(self, object_id: str, position: Position) -> Check:
-        return Check(
-            self._table,
-            self._key(object_id),
-            "#position = :position",
-            names={"#position": "position"},
-            values={":position": _value(position)},
-        )
-
-    def _key(self, object_id: str) -> dict[str, Any]:
-        return {self._key_attribute: {"S": PREFIX + object_id}}
-
-
-@dataclass(slots=True)
-class MemoryPositions:
-    """Positions in this process, for tests."""
-
-    seen: dict[str, Position] = field(default_factory=dict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def advance(self, object_id: str, position: Position, deadline: int) -> bool:  # noqa: ARG002 - memory answers at once
-        with self._lock:
-            before = self.seen.get(object_id, position)
-            older = type(before) is not type(position) or before > position  # type: ignore[operator]
-            if not older:
-                self.seen[object_id] = position
-            return not older
-
-    def unchanged(self, object_id: str, position: Position) -> None:  # noqa: ARG002 - memory has no transactions
-        return None
-
-
-def _value(position: Position) -> dict[str, str]:
-    return {"N": str(position)} if isinstance(position, int) else {"S": position}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from decimal import Decimal
+from enum import Enum, IntEnum
 from typing import Any
 from uuid import UUID
 
@@ -169,6 +170,98 @@ def test_an_empty_message_id_or_null_payload_identifies_nothing() -> None:
         keys.message_id()(delivery({}, id=""))
     with pytest.raises(MissingKeyPart):
         keys.payload_hash()(delivery(None))
+
+
+class Kind(str, Enum):  # noqa: UP042 - what people have
+    WELCOME = "welcome"
+
+
+class Colour(Enum):
+    RED = "red"
+
+
+class Null(Enum):
+    NOTHING = None
+
+
+class Level(IntEnum):
+    HIGH = 3
+
+
+@pytest.mark.parametrize(("member", "value"), [(Kind.WELCOME, "welcome"), (Colour.RED, "red"), (Level.HIGH, 3)])
+def test_an_enum_member_is_its_value_in_every_rule(member: Any, value: Any) -> None:
+    rules = [
+        keys.field("kind"),
+        keys.fields("kind", "id"),
+        keys.intent("{kind}#sent"),
+        keys.payload_hash("kind"),
+        keys.payload_hash(),
+        keys.header("kind"),
+        lambda one: [one.payload["kind"]],
+    ]
+
+    def made(rule: KeyRule, kind: Any, text: Any) -> str:
+        return str(keys.make_key("o", rule(delivery({"kind": kind, "id": 1}, headers={"kind": text}))))
+
+    assert len(rules) == 7
+    for rule in rules[:6]:
+        assert made(rule, member, member) == made(rule, value, str(value))
+    if isinstance(value, str):
+        assert made(rules[6], member, member) == made(rules[6], value, value) == f"o#{value}"
+        assert keys.make_key("o", member) == keys.make_key("o", value)
+
+
+def test_an_enum_members_value_counts_also_where_it_is_nothing() -> None:
+    class Empty(Enum):
+        NONE = None
+        BLANK = " "
+
+    assert len(Empty) == 2
+    for member in Empty:
+        with pytest.raises(MissingKeyPart):
+            keys.field("kind")(delivery({"kind": member}))
+
+
+NOTHING: list[Any] = [
+    None,
+    "",
+    " \n",
+    b"",
+    [],
+    {},
+    (),
+    set(),
+    [None],
+    (None, None),
+    {"user": None},
+    {"a": [{"b": ""}], "c": ()},
+    Null.NOTHING,
+]
+SOMETHING: list[Any] = [0, False, 0.0, "x", [0], {"a": None, "b": False}, {"a": [None, {"b": 0}]}, b"\0", Level.HIGH]
+
+
+@pytest.mark.parametrize("value", NOTHING, ids=repr)
+def test_a_payload_or_a_part_of_it_that_holds_nothing_identifies_nothing(value: Any) -> None:
+    assert keys.is_nothing(value)
+    with pytest.raises(MissingKeyPart):
+        keys.payload_hash()(delivery(value))
+    with pytest.raises(MissingKeyPart, match="k"):
+        keys.payload_hash("k")(delivery({"k": value, "other": 1}))
+
+
+@pytest.mark.parametrize("value", SOMETHING, ids=repr)
+def test_zero_and_false_are_something(value: Any) -> None:
+    assert not keys.is_nothing(value)
+    assert keys.payload_hash()(delivery(value))
+    assert keys.payload_hash("k")(delivery({"k": value}))
+
+
+def test_what_is_nested_without_end_is_left_to_be_refused_when_it_is_hashed() -> None:
+    endless: list[Any] = []
+    endless.append(endless)
+    assert not keys.is_nothing(endless)
+    with pytest.raises(InputRefused):
+        keys.payload_hash()(delivery(endless))
 
 
 @pytest.mark.parametrize("template", ["", "#", "a##b", "{}", "{a}b", "a{b}", "{a", "a}", "{a}#", "{{a}}"])

@@ -28,7 +28,7 @@ from tests.idem.builders import KEY, NOW, NOW_S, RESULT, lapsed, record, request
 from tests.idem.clients import Raising, client_error
 from tests.idem.clocks import TestClock
 from tests.idem.consumers import DAY, Bench, raising
-from tests.idem.http_events import function_url
+from tests.sources.http_events import function_url
 
 LATER = NOW_S + 7200
 ORDER = Key("orders.fulfil", "o-1")

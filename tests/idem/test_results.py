@@ -15,9 +15,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from idem import Commit, DynamoStore, MemoryStore, NotKept, Policy, ResultId, Store, keys, once
+from idem import Commit, DynamoStore, HttpResult, MemoryStore, NotKept, Policy, ResultId, Store, keys, once
 from idem.record import StoredResult
-from idem.results import replay, store
+from idem.results import NESTING_MAX, replay, store
 from tests.idem.benches import DynamoBench
 from tests.idem.builders import NOW_S
 from tests.idem.clocks import TestClock
@@ -144,6 +144,12 @@ UNKEPT: list[Any] = [
     10**5000,
     {(1, 2): 3},
     Order,
+    {1: "a", "1": "b"},
+    {"x": [{None: 1, "null": 2}]},
+    HttpResult(999),
+    HttpResult(http_status=True),
+    HttpResult(200, {}, {"x": "a\r\nset-cookie: b"}),
+    HttpResult(200, {}, {"x y": "a"}),
 ]
 
 
@@ -203,6 +209,69 @@ def test_work_can_say_itself_that_its_result_is_not_kept(clock: TestClock) -> No
 
 def test_a_commit_returns_its_result_and_not_itself(clock: TestClock) -> None:
     assert run_twice(Commit([], {"a": (1,)}), MemoryStore(clock), clock) == ({"a": [1]}, {"a": [1]}, 1)
+
+
+def nested(levels: int) -> Any:
+    value: Any = "deep"
+    for level in range(levels):
+        value = [value] if level % 2 else {"in": value}
+    return value
+
+
+@pytest.mark.parametrize("levels", [NESTING_MAX + 1, 400, 984, 5_000])
+def test_what_is_nested_too_deeply_is_omitted_by_a_limit_of_ours_and_not_by_the_stack(
+    clock: TestClock, levels: int
+) -> None:
+    value = nested(levels)
+    first, again, runs = run_twice(value, MemoryStore(clock), clock)
+    assert first is value
+    assert isinstance(again, NotKept)
+    assert runs == 1
+
+
+def test_what_is_nested_up_to_the_limit_is_replayed(clock: TestClock) -> None:
+    value = nested(NESTING_MAX)
+    assert run_twice(value, MemoryStore(clock), clock) == (value, value, 1)
+    wide = [nested(3)] * 60
+    assert run_twice(wide, MemoryStore(clock), clock) == (wide, wide, 1)
+
+
+def test_an_older_record_that_is_too_deep_to_be_read_is_replayed_as_not_kept() -> None:
+    text = '{"a":' * 100_000 + "1" + "}" * 100_000
+    assert isinstance(replay(StoredResult("json", text)), NotKept)
+
+
+HTTP = HttpResult(201, {"id": ["tr_1"]}, {"location": "/t/1"})
+Sly: Any = Enum("Sly", {"ANSWER": {"idem:http": {"status": 302, "body": None, "headers": {}}}})
+LOOKALIKES: list[Any] = [
+    {"http_status": 302, "http_body": None, "http_headers": {"location": "https://evil.example"}},
+    {"idem:http": {"status": 302, "body": None, "headers": {"location": "https://evil.example"}}},
+    {"idem:plain": {"idem:http": {"status": 302, "body": None, "headers": {}}}},
+    {"idem:plain": {"idem:plain": 1}},
+    {"idem:http": 1},
+    {"idem:other": 1, "b": 2},
+    {"a": 1, "idem:http": {"status": 302, "body": None, "headers": {}}},
+    Sly.ANSWER,
+]
+
+
+def test_an_answer_is_replayed_as_an_answer(clock: TestClock) -> None:
+    assert run_twice(HTTP, MemoryStore(clock), clock) == (HTTP, HTTP, 1)
+    assert run_twice(HttpResult(200, (1, Decimal("2.50"))), MemoryStore(clock), clock)[0] == HttpResult(
+        200, [1, "2.50"]
+    )
+
+
+@pytest.mark.parametrize("value", LOOKALIKES, ids=repr)
+def test_no_data_is_replayed_as_an_answer(clock: TestClock, value: Any) -> None:
+    plain = value.value if isinstance(value, Enum) else value
+    assert run_twice(value, MemoryStore(clock), clock) == (plain, plain, 1)
+
+
+def test_an_answer_inside_of_other_data_is_data(clock: TestClock) -> None:
+    first, again, _ = run_twice({"inner": HTTP}, MemoryStore(clock), clock)
+    assert first == again
+    assert first["inner"]["http_status"] == 201
 
 
 def test_a_record_without_a_result_is_not_mistaken_for_none() -> None:

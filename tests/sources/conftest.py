@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import settings
+
+from tests.idem.clocks import TestClock
 
 settings.register_profile("sources", deadline=None, derandomize=True, max_examples=60, database=None)
 settings.load_profile("sources")
+
+
+@pytest.fixture
+def clock() -> TestClock:
+    return TestClock()

@@ -3,82 +3,16 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from idem import Consumer, MemoryStore, Policy, ResultId, keys
-from idem.sources.idempotency_key import HttpResult, IdempotencyKeySource, caller_at, same_request
-from idem.testing import Crash, FaultyStore, LambdaContext, ManualClock, crash_before, refuse
-
-KEY = "8e03978e-40d5-43e8-bc93-6894a57f9324"
-
-
-class NoFunds(Exception):
-    pass
-
-
-class Closed(Exception):
-    pass
-
-
-def post(
-    body: Any = None, *, key: str | None = KEY, caller: str | None = "ada", path: str = "/transfers", **event: Any
-) -> dict[str, Any]:
-    """A request through an HTTP API that has checked a token."""
-    claims = {"sub": caller} if caller is not None else {}
-    return {
-        "version": "2.0",
-        "rawPath": path,
-        "rawQueryString": "",
-        "headers": {"content-type": "application/json"} | ({"idempotency-key": key} if key is not None else {}),
-        "requestContext": {
-            "http": {"method": "POST", "path": path},
-            "requestId": "r-1",
-            "authorizer": {"jwt": {"claims": claims}},
-        },
-        "body": json.dumps(body if body is not None else {"amount": 5}),
-        "isBase64Encoded": False,
-    } | event
-
-
-@dataclass
-class Api:
-    clock: ManualClock = field(default_factory=ManualClock)
-    ran: list[Any] = field(default_factory=list)
-    errors: list[Exception] = field(default_factory=list)
-    result: Any = field(default_factory=lambda: HttpResult(201, {"id": "tr_1"}, {"location": "/transfers/tr_1"}))
-
-    def __post_init__(self) -> None:
-        self.store: Any = MemoryStore(self.clock)
-
-    def __call__(self, event: Any) -> dict[str, Any]:
-        consumer = Consumer(
-            operation="transfers.create",
-            source=IdempotencyKeySource(
-                caller=caller_at("authorizer", "jwt", "claims", "sub"), failures={"NoFunds": 402}
-            ),
-            key=keys.event_id(),
-            check=same_request,
-            work=self.work,
-            policy=Policy(retention=timedelta(hours=24), permanent=(NoFunds, Closed)),
-            store=self.store,
-            clock=self.clock,
-        )
-        answer: dict[str, Any] = consumer(event, LambdaContext(self.clock))
-        return answer
-
-    def work(self, delivery: Any, _claim: Any) -> Any:
-        self.ran.append(delivery.payload)
-        if self.errors:
-            raise self.errors.pop(0)
-        return self.result
-
-
-def replayed(answer: dict[str, Any]) -> bool:
-    return bool(answer["headers"].get("idempotent-replayed") == "true")
+from idem import Consumer, Delivery, MemoryStore, Policy, Unreadable, keys
+from idem.errors import MalformedDelivery
+from idem.sources.idempotency_key import IdempotencyKeySource
+from idem.testing import Crash, FaultyStore, ManualClock, crash_before, refuse
+from tests.sources.api import KEY, Api, Closed, NoFunds, post, replayed
 
 
 def test_the_same_request_gets_the_same_status_headers_and_body() -> None:
@@ -90,31 +24,31 @@ def test_the_same_request_gets_the_same_status_headers_and_body() -> None:
     assert api.ran == [{"amount": 5}]
 
 
-@pytest.mark.parametrize(
-    ("result", "status", "body"),
-    [
-        ({"a": 1}, 200, '{"a":1}'),
-        (None, 200, "null"),
-        (HttpResult(204), 204, ""),
-        (HttpResult(402, {"error": "declined"}), 402, '{"error":"declined"}'),
-        (ResultId("tr_1"), 200, '{"resultId":"tr_1"}'),
-    ],
-)
-def test_any_result_is_an_answer(result: Any, status: int, body: str) -> None:
-    api = Api(result=result)
-    for _ in range(2):
-        answer = api(post())
-        assert (answer["statusCode"], answer["body"]) == (status, body)
-    assert len(api.ran) == 1
+def test_the_source_compares_requests_unless_it_is_told_not_to() -> None:
+    first, other = (
+        read_one(IdempotencyKeySource(caller=lambda _request: "ada"), event) for event in (post(), post(path="/refund"))
+    )
+    compare = IdempotencyKeySource(caller=lambda _request: "ada").check
+    assert compare is not None
+    assert compare(first) == compare(first) != compare(other)
+    assert IdempotencyKeySource(caller=lambda _request: "ada", check=None).check is None
 
 
-@pytest.mark.parametrize("result", [HttpResult(201, {"pad": "x" * 10_000}), HttpResult(201, {"bad": float("nan")})])
-def test_a_result_that_cannot_be_kept_is_answered_once_and_then_said_to_be_omitted(result: HttpResult) -> None:
-    api = Api(result=result)
-    first, again = api(post()), api(post())
-    assert first["statusCode"] == 201
-    assert (again["statusCode"], "resultOmitted" in json.loads(again["body"])) == (200, True)
-    assert len(api.ran) == 1
+def read_one(source: IdempotencyKeySource, event: Any) -> Delivery:
+    (found,) = source.read(event, 0)
+    assert isinstance(found, Delivery), found
+    return found
+
+
+@pytest.mark.parametrize("rule", ["parse", "caller"])
+def test_what_a_users_own_function_raises_is_a_request_that_cannot_be_read(rule: str) -> None:
+    def raises(_given: Any) -> Any:
+        raise KeyError("made up")
+
+    rules: dict[str, Any] = {"caller": lambda _request: "ada"} | {rule: raises}
+    (found,) = IdempotencyKeySource(**rules).read(post(), 0)
+    assert isinstance(found, Unreadable)
+    assert isinstance(found.error, MalformedDelivery)
 
 
 def test_a_failure_for_good_is_replayed_with_its_status_and_body() -> None:

@@ -1,4 +1,4 @@
-"""Adyen's standard webhooks: a batch of notifications, each of which carries its own signature in its body.
+"""Adyen. Its standard webhooks are batches of notifications, each of which carries its own signature in its body.
 
 What is signed is not the body but eight fields, joined by colons: pspReference, originalReference, merchantAccountCode,
 merchantReference, amount value and currency, eventCode, success. So nothing else of a notification is proved: not its
@@ -6,7 +6,7 @@ eventDate, not its reason, not its additionalData. The work should look up at Ad
 
 Adyen's own library checks only the first notification of a request; here every one of them must be signed. It joins the fields
 as they are, without escaping, and takes the key as hex digits. (Adyen 16.0, util.py; the documented example is a test vector.)
-For Adyen's other webhooks, whose signature is in a header, see `schemes.adyen_platform`.
+Its other webhooks have one signature in a header. For both it waits 10 s for a reply.
 """
 
 from __future__ import annotations
@@ -16,22 +16,21 @@ import json
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 from typing import Any
 
 from idem.errors import MalformedDelivery, SignatureInvalid
-from idem.sources.content import parse_json
+from idem.sources.content import mapping_of, parse_json
 from idem.sources.http import HttpRequest, Reply
-from idem.webhooks.request_parts import written
-from idem.webhooks.scheme import Event, Identity, Manners, NoMatch, usable
-from idem.webhooks.signatures import hex_key
+from idem.webhooks.header_scheme import HeaderScheme
+from idem.webhooks.request_parts import Always, AnyOf, BodyHash, Field, Joined, written
+from idem.webhooks.scheme import Event, Identity, NoMatch, ReplyStyle, usable
+from idem.webhooks.signatures import Hmac, hex_key
 
 SIGNED = ("pspReference", "originalReference", "merchantAccountCode", "merchantReference")
 NOTIFICATIONS_MAX = 100  # in one request; Adyen sends one over HTTP and JSON, and allows for more
 
-MANNERS = Manners(
+REPLY_STYLE = ReplyStyle(
     accepted=Reply(status=200, body="[accepted]", headers={"content-type": "text/plain"}),
-    patience=timedelta(seconds=10),
 )
 
 
@@ -40,7 +39,7 @@ class Adyen:
     """The scheme of Adyen's standard webhooks. The signature has no time stamp: only the key refuses a replay."""
 
     provider: str = "adyen"
-    manners: Manners = MANNERS
+    reply_style: ReplyStyle = REPLY_STYLE
     varying: Sequence[str] = field(default=("eventDate", "additionalData"))
 
     def verify(self, request: HttpRequest, secrets: Sequence[str], now_ms: int) -> None:  # noqa: ARG002 - no stamp
@@ -51,7 +50,7 @@ class Adyen:
             raise SignatureInvalid(f"the signatures are in the body, and {error}") from None
         keys = [key for position, secret in enumerate(usable(secrets)) if (key := hex_key(secret, position))]
         for item in items:
-            given = _text(_mapping(item.get("additionalData")).get("hmacSignature"))
+            given = _signed_text(mapping_of(item.get("additionalData")).get("hmacSignature"))
             content = signed_content(item)
             matches = [hmac.compare_digest(_signature(key, content), given.encode("utf-8", "replace")) for key in keys]
             if not any(matches):
@@ -67,16 +66,35 @@ class Adyen:
         key = hex_key(secrets[-1], len(secrets) - 1) or b""
         for item in _items(payload):
             signature = _signature(key, signed_content(item)).decode("ascii")
-            item["additionalData"] = dict(_mapping(item.get("additionalData"))) | {"hmacSignature": signature}
+            item["additionalData"] = dict(mapping_of(item.get("additionalData"))) | {"hmacSignature": signature}
         return replace(request, body=json.dumps(payload, separators=(",", ":")).encode("ascii"))
+
+
+def adyen() -> Adyen:
+    """Adyen's standard webhooks, whose signatures are in the body."""
+    return Adyen()
+
+
+def adyen_platform() -> HeaderScheme:
+    """Adyen's other webhooks (platforms, management, terminals), whose signature is in a header."""
+    return HeaderScheme(
+        provider="adyen",
+        header="hmacsignature",
+        proofs={"": Hmac(encoding="base64", key=hex_key)},
+        event_id=AnyOf((Joined((Field("type"), Field("data.id"), Field("timestamp"))), BodyHash())),
+        event_type=AnyOf((Field("type"), Always("event"))),
+        scope=Field("data.balancePlatform", "data.merchantId"),
+        object_id=Field("data.id"),
+        reply_style=REPLY_STYLE,
+    )
 
 
 def signed_content(item: Mapping[str, Any]) -> bytes:
     """The eight fields that a signature covers."""
-    amount = _mapping(item.get("amount"))
+    amount = mapping_of(item.get("amount"))
     parts = [item.get(name) for name in SIGNED]
     parts += [amount.get("value"), amount.get("currency"), item.get("eventCode"), item.get("success")]
-    return ":".join(_text(part) for part in parts).encode("utf-8", "surrogatepass")
+    return ":".join(_signed_text(part) for part in parts).encode("utf-8", "surrogatepass")
 
 
 def _items(payload: Any) -> list[dict[str, Any]]:
@@ -90,24 +108,20 @@ def _items(payload: Any) -> list[dict[str, Any]]:
 
 
 def _event(item: dict[str, Any]) -> Event:
-    code, reference = _text(item.get("eventCode")), _text(item.get("pspReference"))
+    code, reference = _signed_text(item.get("eventCode")), _signed_text(item.get("pspReference"))
     if not code.strip() or not reference.strip():
         raise MalformedDelivery("a notification has no eventCode or no pspReference")
-    success = _text(item.get("success"))
+    success = _signed_text(item.get("success"))
     identity = Identity(
         event_id=f"{code}/{reference}/{success}" if success else f"{code}/{reference}",
         event_type=code,
-        scope=_text(item.get("merchantAccountCode")) or None,
-        object_id=_text(item.get("originalReference")) or reference,
+        scope=_signed_text(item.get("merchantAccountCode")) or None,
+        object_id=_signed_text(item.get("originalReference")) or reference,
     )
     return Event(identity=identity, payload=item, body=json.dumps(item, separators=(",", ":")).encode("ascii"))
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _text(value: Any) -> str:
+def _signed_text(value: Any) -> str:
     """A signed field as Adyen's library writes it; what no notification holds is nothing."""
     if isinstance(value, str):
         return value

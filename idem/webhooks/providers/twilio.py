@@ -1,4 +1,4 @@
-"""What Twilio signs: the address and, for forms, every field of the body.
+"""Twilio. What it signs is the address and, for forms, every field of the body.
 
 A form's fields are sorted by name, the values of one name are sorted and equal ones taken once, and name and value follow each
 other without anything between them. A body that is not a form is signed through its hash, in the query's bodySHA256. The address
@@ -14,13 +14,42 @@ from urllib.parse import parse_qs, urlsplit, urlunsplit
 
 from idem.errors import MalformedDelivery, SignatureInvalid
 from idem.sources.content import FORM_FIELDS_MAX, parse_form
-from idem.sources.http import HttpRequest
-from idem.webhooks.header_scheme import full_url, raw
+from idem.sources.http import HttpRequest, Reply
+from idem.webhooks.header_scheme import HeaderScheme, full_url, json_or_form, raw
+from idem.webhooks.request_parts import Always, AnyOf, BodyHash, Field, Header, Joined
+from idem.webhooks.scheme import ReplyStyle
+from idem.webhooks.signatures import Hmac
 
 BODY_HASH = "bodySHA256"
 
 
-def contents(request: HttpRequest, url: str, stamp: str) -> Sequence[bytes]:  # noqa: ARG001 - Twilio signs no time
+def twilio(url: str, *, algorithm: str = "sha1") -> HeaderScheme:
+    """Twilio; `url` as it is configured there. `algorithm`: "sha256" for requests signed with a shared key.
+
+    It waits 15 s for a reply. It does not try again by itself unless the address asks for it: after a failed reply it calls
+    the fallback address.
+    """
+    status = Field("MessageStatus", "SmsStatus", "CallStatus")
+    by_content = Joined((Field("MessageSid", "SmsSid", "CallSid"), status))
+    return HeaderScheme(
+        provider="twilio",
+        header="x-twilio-signature",
+        proofs={"": Hmac(encoding="base64", algorithm="sha256" if algorithm == "sha256" else "sha1")},
+        signed=_contents,
+        url=url,
+        parse=json_or_form,
+        event_id=AnyOf((Header("i-twilio-idempotency-token"), by_content, BodyHash())),
+        event_type=AnyOf((status, Field("type"), Always("request"))),
+        scope=Field("AccountSid"),
+        object_id=Field("MessageSid", "SmsSid", "CallSid"),
+        reply_style=ReplyStyle(
+            accepted=Reply(status=200, body="<Response/>", headers={"content-type": "text/xml"}),
+            shows_text=True,  # the work returns TwiML
+        ),
+    )
+
+
+def _contents(request: HttpRequest, url: str, stamp: str) -> Sequence[bytes]:  # noqa: ARG001 - Twilio signs no time
     """What may have been signed: the address with and without its port, and the fields behind it."""
     address = full_url(url, request)
     fields = b"" if _is_hashed(request) else _fields(request.body)

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from idem.errors import MalformedDelivery, WrongEvent
-from idem.sources.http import read_request, response
-from tests.idem.http_events import SHAPES, Shape, function_url, load_balancer_multi
+from idem.sources.http import json_reply, parse_request
+from tests.sources.http_events import SHAPES, Shape, function_url, load_balancer_multi
 
 every_shape = pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 
@@ -20,38 +20,38 @@ every_shape = pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 @pytest.mark.parametrize("encoded", [False, True])
 @pytest.mark.parametrize("body", [b"", b'{"a": "\xc3\xa9"}', b"a=1&b=2", b'{"a":\r\n  1}'])
 def test_the_body_is_the_bytes_that_were_sent(shape: Shape, *, encoded: bool, body: bytes) -> None:
-    request = read_request(shape(body, {"X-Id": "1"}, encoded=encoded))
+    request = parse_request(shape(body, {"X-Id": "1"}, encoded=encoded))
     assert (request.method, request.path, request.body) == ("POST", "/hook", body)
     assert dict(request.headers) == {"x-id": "1"}
 
 
 @every_shape
 def test_a_body_that_is_not_text_arrives_encoded_and_is_decoded(shape: Shape) -> None:
-    assert read_request(shape(b"\xff\x00\xfe", {}, encoded=True)).body == b"\xff\x00\xfe"
+    assert parse_request(shape(b"\xff\x00\xfe", {}, encoded=True)).body == b"\xff\x00\xfe"
 
 
 @pytest.mark.parametrize("body", [None, ""])
 def test_a_request_without_a_body_has_an_empty_one(body: Any) -> None:
-    assert read_request(function_url(b"", {}) | {"body": body, "isBase64Encoded": False}).body == b""
+    assert parse_request(function_url(b"", {}) | {"body": body, "isBase64Encoded": False}).body == b""
 
 
 @pytest.mark.parametrize("body", ["not base64!", "YWI", "YW=I", "\u00e9", "YWI=\n"])
 def test_a_body_that_only_claims_to_be_base64_is_malformed(body: str) -> None:
     with pytest.raises(MalformedDelivery):
-        read_request(function_url(b"", {}) | {"body": body, "isBase64Encoded": True})
+        parse_request(function_url(b"", {}) | {"body": body, "isBase64Encoded": True})
 
 
 @pytest.mark.parametrize("body", [7, ["x"], {"a": 1}, True])
 def test_a_body_that_is_not_text_is_malformed(body: Any) -> None:
     with pytest.raises(MalformedDelivery):
-        read_request(function_url(b"", {}) | {"body": body, "isBase64Encoded": False})
+        parse_request(function_url(b"", {}) | {"body": body, "isBase64Encoded": False})
 
 
 def test_header_names_in_any_case_are_one_name_and_several_values_one_list() -> None:
     event = load_balancer_multi(b"", {})
     event["multiValueHeaders"] = {"X-Id": ["1", "2"], "Other": []}
     event["headers"] = {"X-ID": "2", "Broken": None}
-    assert dict(read_request(event).headers) == {"x-id": "1,2"}
+    assert dict(parse_request(event).headers) == {"x-id": "1,2"}
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_header_names_in_any_case_are_one_name_and_several_values_one_list() -> 
 )
 def test_an_event_that_is_no_http_request_is_the_wrong_event(event: Any) -> None:
     with pytest.raises(WrongEvent):
-        read_request(event)
+        parse_request(event)
 
 
 JUNK: st.SearchStrategy[Any] = st.one_of(
@@ -96,7 +96,7 @@ JUNK: st.SearchStrategy[Any] = st.one_of(
 )
 def test_any_event_is_read_or_refused_with_an_input_error(event: Any) -> None:
     try:
-        request = read_request(event)
+        request = parse_request(event)
     except (WrongEvent, MalformedDelivery):
         return
     assert isinstance(request.body, bytes)
@@ -104,7 +104,7 @@ def test_any_event_is_read_or_refused_with_an_input_error(event: Any) -> None:
 
 
 def test_an_answer_is_json_text_that_every_front_door_takes() -> None:
-    answer = response(409, {"a": "é"}, {"retry-after": "5"})
+    answer = json_reply(409, {"a": "é"}, {"retry-after": "5"}).to_event()
     assert answer == {
         "statusCode": 409,
         "headers": {"content-type": "application/json", "retry-after": "5"},

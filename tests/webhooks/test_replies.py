@@ -1,4 +1,4 @@
-"""Answers where providers differ. The answers they share are in tests/idem/test_webhook.py."""
+"""Answers where providers differ. The answers they share are in test_source.py."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from idem.consumer import Work
 from idem.testing import START_MS, ManualClock
 from idem.webhooks.header_scheme import HeaderScheme
 from idem.webhooks.signed_requests import as_event, sign
-from tests.sources.senders import NOW, SENDERS, URL, Sender
+from tests.webhooks.senders import NOW, SENDERS, URL, Sender
 
 
 class Refused(Exception):

@@ -20,7 +20,7 @@ from idem.webhooks import schemes
 from idem.webhooks.forwarder import BYTES_MAX, UNSENDABLE, Forwarder, forwarded_event
 from idem.webhooks.signed_requests import as_event, sign
 from idem.webhooks.source import WebhookSource
-from tests.sources.senders import HUBSPOT, NOW, SENDERS, Sender
+from tests.webhooks.senders import HUBSPOT, NOW, SENDERS, Sender
 
 SECRET = "s"
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from idem.delivery import Delivery
-from idem.sources.http import read_request
+from idem.sources.http import parse_request
 from idem.testing import webhook_request
 from idem.webhooks import ed25519, schemes
 from idem.webhooks.signed_requests import as_event, sign
@@ -28,7 +28,7 @@ SECRETS = {
     "adyen_platform": "00112233445566778899AABBCCDDEEFF" * 2,
     "discord": ed25519.public_key(bytes(range(32))).hex(),
 }
-NAMES = [*schemes.PLAIN, *schemes.WITH_URL]
+NAMES = [*schemes.PROVIDERS]
 
 
 def sample(name: str) -> Any:
@@ -37,7 +37,7 @@ def sample(name: str) -> Any:
 
 
 def source(name: str) -> WebhookSource:
-    scheme = schemes.by_name(name, URL if name in schemes.WITH_URL else None)
+    scheme = schemes.by_name(name, URL if schemes.PROVIDERS[name].signs_url else None)
     return WebhookSource(scheme, lambda: [SECRETS.get(name, "secret_of_the_samples")])
 
 
@@ -51,9 +51,9 @@ def test_every_scheme_has_a_sample_that_its_receiver_takes(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_sample_can_be_signed_again_for_any_moment(name: str) -> None:
     """As a sandbox does before it posts one: the sample's own signature is old."""
-    request = read_request(sample(name))
+    request = parse_request(sample(name))
     secret = bytes(range(32)).hex() if name == "discord" else SECRETS.get(name, "secret_of_the_samples")
-    url = URL if name in schemes.WITH_URL else None
+    url = URL if schemes.PROVIDERS[name].signs_url else None
     later = NOW + 40 * 86_400_000
     sent = sign(name, request.body, [secret], later, url=url, headers=request.headers)
     found = source(name).read(as_event(replace(sent, request_id="again")), later)
@@ -65,9 +65,9 @@ def test_a_sample_can_be_signed_again_for_any_moment(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_body_without_headers_gets_those_that_its_provider_always_sends(name: str) -> None:
-    body = read_request(sample(name)).body
+    body = parse_request(sample(name)).body
     secret = bytes(range(32)).hex() if name == "discord" else SECRETS.get(name, "secret_of_the_samples")
-    url = URL if name in schemes.WITH_URL else None
+    url = URL if schemes.PROVIDERS[name].signs_url else None
     one, two = (sign(name, body, [secret], NOW, url=url) for _ in range(2))
     assert one == two
     assert all(isinstance(found, Delivery) for found in source(name).read(as_event(one), NOW))

@@ -7,18 +7,21 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
-from idem import Consumer, Delivery, MemoryStore, Policy, Retention, WebhookSource, keys
+from idem import Consumer, Delivery, MemoryStore, Policy, Retention, Unreadable, WebhookSource, keys
 from idem.consumer import Work
 from idem.delivery import Arrival
 from idem.errors import MalformedDelivery, SignatureInvalid
 from idem.testing import START_MS, ManualClock
 from idem.webhooks import schemes
-from idem.webhooks.request_parts import Always, AnyOf, BodyHash, ContentHash, Field, Header, Joined, Place
+from idem.webhooks.header_scheme import HeaderScheme
 from idem.webhooks.scheme import Scheme
+from idem.webhooks.signatures import HEX_SHA256
 from idem.webhooks.signed_requests import as_event, sign
 from idem.webhooks.source import object_and_type, same_content
-from tests.sources.senders import HUBSPOT, URL
+from tests.webhooks.senders import HUBSPOT, URL
 
 SECRET = "whsec_test"
 SNAPSHOT = {
@@ -66,7 +69,58 @@ def test_a_thin_event_is_an_event_and_known_as_thin() -> None:
 
 def test_an_endpoint_keeps_senders_apart_that_meet_in_one_operation() -> None:
     one, two = stripe(SNAPSHOT, endpoint="eu"), stripe(SNAPSHOT | {"account": "acct_1"}, endpoint="us")
-    assert (one.scope, two.scope) == ("eu", "us/acct_1")
+    assert (one.scope, two.scope) == ("eu/", "us/acct_1")
+
+
+NAMES = st.text(min_size=1, max_size=4).filter(str.strip) | st.sampled_from(
+    ["eu", "eu/a", "a/b", "/", "%2F", "%", "a%2Fb"]
+)
+
+
+def scope_of(endpoint: str | None, account: str | None) -> str | None:
+    return stripe(SNAPSHOT | ({"account": account} if account else {}), endpoint=endpoint).scope
+
+
+@given(st.none() | NAMES, st.none() | NAMES, st.none() | NAMES, st.none() | NAMES)
+@example("eu", "a/b", "eu/a", "b")
+@example("x", None, None, "x")
+@example("x", None, None, "x/")
+@example("x", "", "x", None)
+@example(None, "a%2Fb", None, "a/b")
+def test_endpoint_and_account_never_meet_those_of_another_event(
+    endpoint: str | None, account: str | None, other_endpoint: str | None, other_account: str | None
+) -> None:
+    same = (endpoint, account or None) == (other_endpoint, other_account or None)
+    assert (scope_of(endpoint, account) == scope_of(other_endpoint, other_account)) == same
+
+
+@pytest.mark.parametrize(("endpoint", "account"), [(None, None), (None, "acct_1"), ("eu", "acct_1")])
+def test_scopes_without_slash_and_percent_sign_are_stored_as_ever(endpoint: str | None, account: str | None) -> None:
+    assert scope_of(endpoint, account) == ("/".join(part for part in (endpoint, account) if part) or None)
+
+
+def test_without_a_request_id_each_event_of_a_request_is_known_by_its_own() -> None:
+    """A load balancer gives requests no id."""
+    event = as_event(sign("hubspot", HUBSPOT, ["s"], START_MS, url=URL))
+    event["requestContext"] = {"http": event["requestContext"]["http"]}
+    first, second = map(delivery, WebhookSource(schemes.hubspot(URL), lambda: ["s"]).read(event, START_MS))
+    assert (first.id, second.id) == (first.event_id, second.event_id)
+    assert first.id != second.id
+
+
+def test_what_a_users_own_scheme_raises_is_a_request_that_cannot_be_read() -> None:
+    def raises(_given: Any) -> Any:
+        raise KeyError("made up")
+
+    rules: list[dict[str, Any]] = [{"parse": raises}, {"check": raises}, {"handshake": raises}]
+    assert len(rules) == 3
+    for rule in rules:
+        own = HeaderScheme(provider="acme", header="x-signature", proofs={"": HEX_SHA256}, tolerance=None, **rule)
+        blank = sign("github", b"{}", ["s"], START_MS)
+        event = as_event(own.sign(blank, ["s"], START_MS))
+        (found,) = WebhookSource(own, lambda: ["s"]).read(event, START_MS)
+        assert isinstance(found, Unreadable)
+        assert isinstance(found.error, MalformedDelivery)
 
 
 def test_object_and_type_make_two_events_of_one_change_the_same() -> None:
@@ -192,35 +246,3 @@ def test_forms_are_events_too() -> None:
         "slack", b"payload=%7B%22trigger_id%22%3A%221.3%22%2C%22type%22%3A%22block_actions%22%7D", ["s"], START_MS
     )
     assert schemes.slack().events(part, START_MS)[0].identity.event_id == "1.3"
-
-
-PLACES: dict[str, tuple[Place, str | None]] = {
-    "first header": (Header("b", "A"), "1"),
-    "no header": (Header("c"), None),
-    "field": (Field("x.y"), "2"),
-    "first field": (Field("z", "x.y"), "2"),
-    "number": (Field("n", numbers=True), "7"),
-    "number as text only": (Field("n"), None),
-    "truth is no number": (Field("t", numbers=True), None),
-    "blank": (Field("blank"), None),
-    "joined": (Joined((Field("slash"), Field("x.y"))), "a%2Fb%25/2"),
-    "joined, one missing": (Joined((Field("slash"), Field("z"))), None),
-    "any of": (AnyOf((Field("z"), Header("a"))), "1"),
-    "always": (Always("event"), "event"),
-}
-
-
-@pytest.mark.parametrize("name", PLACES)
-def test_a_place_finds_text_or_nothing(name: str) -> None:
-    place, expected = PLACES[name]
-    request = replace(sign("stripe", b"{}", ["s"], START_MS), headers={"a": "1", "c": " "})
-    payload = {"x": {"y": "2"}, "n": 7, "t": True, "blank": " ", "slash": "a/b%"}
-    assert place.find(request, payload) == expected
-
-
-def test_hashes_are_of_the_bytes_or_of_the_content() -> None:
-    one, two = (sign("stripe", body, ["s"], START_MS) for body in (b'{"a": 1}', b'{"a":1}'))
-    assert BodyHash().find(one, None) != BodyHash().find(two, None)
-    content = ContentHash(without=("attempt",))
-    assert content.find(one, {"a": 1, "attempt": 1}) == content.find(two, {"attempt": 2, "a": 1.0})
-    assert content.find(one, {"a": 2}) != content.find(one, {"a": 1})

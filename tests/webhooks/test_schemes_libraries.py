@@ -1,4 +1,4 @@
-"""Generated requests, on which the providers' own libraries must agree. Stripe's is in tests/idem/test_stripe.py."""
+"""Generated requests, on which the providers' own libraries must agree. Stripe's is in test_stripe.py."""
 
 from __future__ import annotations
 

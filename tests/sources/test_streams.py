@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import base64
 import copy
+import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from idem import Consumer, Delivery, MemoryStore, Policy, Retention, keys
+from idem import Consumer, Delivery, MemoryStore, Policy, Retention, Unreadable, keys
 from idem.errors import UnreportableRecord, WrongEvent
 from idem.sources.streams import DynamoStreamSource, KinesisSource, StreamSource
 from idem.testing import redeliver
-from tests.idem.test_envelopes import sample
+from tests.sources.samples import sample
 
 SOURCES: dict[str, type[Any]] = {"kinesis": KinesisSource, "dynamodb": DynamoStreamSource}
 
@@ -76,6 +79,27 @@ def test_a_rejection_that_is_recorded_does_not_hold_up_the_shard(stream: Stream)
     assert stream.checkpoint() is None
     assert stream.checkpoint() is None
     assert stream.ran.count(stream.numbers[1]) == 1
+
+
+def test_another_content_under_a_known_key_is_reported_and_never_skipped(stream: Stream) -> None:
+    assert stream.checkpoint() is None
+    stream.handler = replace(stream.handler, key=keys.constant("one"), check=lambda one: one.id, store=MemoryStore())
+    assert stream.checkpoint() == stream.numbers[1]
+    assert stream.checkpoint() == stream.numbers[1]
+
+
+def test_what_a_parser_raises_stays_with_its_record() -> None:
+    """Records of a gzip stream, of which one is plain: gzip raises an OSError, and other parsers what they like."""
+    event = sample("streams/kinesis.json")
+
+    def parse(raw: bytes) -> Any:
+        if raw == base64.b64decode(event["Records"][1]["kinesis"]["data"]):
+            raise OSError("not a gzipped file")
+        return json.loads(raw)
+
+    found = KinesisSource(parse=parse).read(event, 0)
+    assert [type(one) for one in found] == [Delivery, Unreadable, Delivery]
+    assert found[1].id == event["Records"][1]["kinesis"]["sequenceNumber"]
 
 
 def test_a_record_that_cannot_be_read_is_reported(stream: Stream) -> None:

@@ -23,11 +23,12 @@ from idem.errors import (
 )
 from idem.record import Status
 from idem.testing import sign_stripe
+from idem.webhooks.replies import reply_to
+from idem.webhooks.scheme import ReplyStyle
 from idem.webhooks.schemes import stripe
-from idem.webhooks.source import answer
 from tests.idem.builders import NOW, NOW_S, record
 from tests.idem.clocks import TestClock
-from tests.idem.http_events import SHAPES, Shape, function_url
+from tests.sources.http_events import SHAPES, Shape, function_url
 
 SECRET = "whsec_test"
 EVENT = {"id": "evt_1", "object": "event", "type": "charge.succeeded", "account": "acct_1", "amount": 7}
@@ -117,7 +118,7 @@ ANSWERS: dict[str, tuple[Outcome, int, dict[str, str]]] = {
 @pytest.mark.parametrize("name", ANSWERS)
 def test_each_ending_has_its_answer(name: str) -> None:
     outcome, status, headers = ANSWERS[name]
-    found = answer(outcome, NOW)
+    found = reply_to(outcome, NOW, ReplyStyle()).to_event()
     assert found["statusCode"] == status
     assert found["headers"] == {"content-type": "application/json"} | headers
     json.loads(found["body"])
@@ -125,7 +126,7 @@ def test_each_ending_has_its_answer(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["retry", "rejected for good", "unavailable", "unrecorded"])
 def test_an_answer_does_not_tell_strangers_what_went_wrong_inside(name: str) -> None:
-    assert "made up" not in answer(ANSWERS[name][0], NOW)["body"]
+    assert "made up" not in reply_to(ANSWERS[name][0], NOW, ReplyStyle()).to_event()["body"]
 
 
 RESULTS: list[tuple[Any, Any]] = [
@@ -141,7 +142,10 @@ RESULTS: list[tuple[Any, Any]] = [
 @pytest.mark.parametrize(("result", "body"), RESULTS, ids=repr)
 def test_a_result_is_shown_the_same_first_and_again(result: Any, body: Any) -> None:
     for replayed in (False, True):
-        assert json.loads(answer(Done(result, replayed=replayed, attempt=1), NOW)["body"]) == body
+        assert (
+            json.loads(reply_to(Done(result, replayed=replayed, attempt=1), NOW, ReplyStyle()).to_event()["body"])
+            == body
+        )
 
 
 @pytest.mark.parametrize(
@@ -150,7 +154,7 @@ def test_a_result_is_shown_the_same_first_and_again(result: Any, body: Any) -> N
     ids=lambda one: type(one).__name__,
 )
 def test_a_result_that_is_not_json_is_answered_with_success_all_the_same(result: Any) -> None:
-    found = answer(Done(result, replayed=False, attempt=1), NOW)
+    found = reply_to(Done(result, replayed=False, attempt=1), NOW, ReplyStyle()).to_event()
     assert found["statusCode"] == 200
     assert "resultOmitted" in json.loads(found["body"])
     assert "NaN" not in found["body"]

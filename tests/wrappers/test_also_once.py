@@ -12,7 +12,7 @@ from idem.errors import StoredFailure
 from idem.testing import Crash, FaultyStore, ManualClock, crash_before
 from idem.webhooks.signed_requests import as_event, sign
 from idem.wrappers.also_once import also_once
-from tests.sources.senders import NOW, SENDERS
+from tests.webhooks.senders import NOW, SENDERS
 
 UNSIGNED_IDS = [name for name, sender in SENDERS.items() if not sender.signed_id]
 
@@ -41,14 +41,14 @@ class World:
     def receiver(self, store: Any = None, work: Any = None) -> Consumer:
         store = store or self.store
         sender = SENDERS[self.name]
-        guarded = also_once(
+        wrapped = also_once(
             work or self.work, operation="test.content", store=store, policy=self.policy, clock=self.clock
         )
         return Consumer(
             operation="test.event",
             source=WebhookSource(sender.scheme, lambda: [sender.verifies]),
             key=keys.event_id(),
-            work=guarded,
+            work=wrapped,
             policy=self.policy,
             store=store,
             clock=self.clock,
