@@ -9,6 +9,7 @@
     │   ├── NotAnEvent            a provider's check of the address, which has an answer of its own
     │   ├── SignatureInvalid      a webhook whose signature does not prove its sender
     │   └── UnknownCaller         a request to an API by somebody who is not authenticated
+    ├── NotNow                    nothing was done, and it can be tried later
     ├── NotRun                    the key answered; the work did not run
     │   ├── InProgress            another attempt holds the key
     │   ├── RequestMismatch       the key was used with another request
@@ -87,7 +88,11 @@ class NotRun(IdemError):
         self.record = record
 
 
-class InProgress(NotRun):
+class NotNow(IdemError):
+    """Nothing was done, and the same can be tried later: no start of the work is used up, whatever the policy says."""
+
+
+class InProgress(NotRun, NotNow):
     """Another attempt holds the key until `until` (epoch ms)."""
 
     def __init__(self, record: Record, until: int) -> None:

@@ -24,6 +24,7 @@ from idem.errors import (
     ConfigurationError,
     IdemError,
     InProgress,
+    NotNow,
     RequestMismatch,
     StoredFailure,
     StoreUnavailable,
@@ -50,7 +51,7 @@ from idem.record import (
 )
 from idem.store import Complete, Fail, Finish, Release, Store, broken, finish, tried
 from idem.text import bounded, message_of
-from idem.writes import Check, Commit, Delete, Put, Update
+from idem.writes import Check, Commit, Delete, Put, Update, Write
 
 MESSAGE_CHARS_MAX = 500  # of a stored error: enough to recognise it, small enough for a refused claim
 ORIGIN_CHARS_MAX = 256  # of each value in a record's origin: ids are shorter, and a sender may send anything
@@ -212,15 +213,17 @@ class Flow:
             if mistake := mistake_in(value):
                 return self.raised(claim, ConfigurationError(f"the work of {self.operation} returned {mistake}"))
             commit = value if isinstance(value, Commit) else None
-            writes = tuple(commit.writes) if commit else None
         except PROCESS_ENDS:
             raise
-        except BaseException as error:  # noqa: BLE001 - the user's own iterable, or a value that cannot be looked at
+        except BaseException as error:  # noqa: BLE001 - a value that cannot even be looked at
             wrong = ConfigurationError(
                 f"what the work of {self.operation} returned cannot be read: {message_of(error)}"
             )
             wrong.__cause__ = error
             return self.raised(claim, wrong)
+        writes = listed(commit) if commit else None
+        if isinstance(writes, TransactionRefused):
+            return self.raised(claim, writes)
         stored, shown = results.store(commit.result if commit else value, self.policy.result_bytes_max)
         done = Done(shown, replayed=False, attempt=claim.attempt)
         return Unrecorded(Complete(claim, stored, self.expires_at(), writes), done)
@@ -228,10 +231,10 @@ class Flow:
     def raised(self, claim: Claim, error: BaseException) -> Unrecorded:
         """How an attempt ended whose work raised `error`, whatever it is.
 
-        InProgress is the answer of a claim inside of the work that is held: nothing was done, so no start is used up.
+        NotNow is the answer of a claim inside of the work that is held: nothing was done, so no start is used up.
         """
         kind, error = self._judged(error)
-        if isinstance(error, InProgress):
+        if isinstance(error, NotNow):
             return replace(self.given_back(claim, NotStarted(message_of(error)), begun=True), outcome=Retry(error))
         if kind is Kind.FORGET:
             return Unrecorded(Release(claim), Retry(error))
@@ -280,14 +283,11 @@ class Flow:
 
         The record's life counts from now.
         """
-        try:
-            if mistake := mistake_in(commit):
-                raise ConfigurationError(f"the plan of {self.operation} returned {mistake}")
-            writes = tuple(commit.writes)
-        except PROCESS_ENDS:
-            raise
-        except BaseException as error:  # noqa: BLE001 - the user's own iterable
-            return self.reject(wanted, error), None
+        if mistake := mistake_in(commit):
+            return self.reject(wanted, ConfigurationError(f"the plan of {self.operation} returned {mistake}")), None
+        writes = listed(commit)
+        if isinstance(writes, TransactionRefused):
+            return self.reject(wanted, writes), None
         stored, shown = results.store(commit.result, self.policy.result_bytes_max)
         wanted = replace(wanted, expires_at=self.expires_at())
         answer = tried(lambda: self.store.guard(wanted, stored, writes))
@@ -341,6 +341,18 @@ class Flow:
         return -(-(start + self._retention_ms) // 1000)
 
 
+def listed(commit: Commit) -> tuple[Write, ...] | TransactionRefused:
+    """The writes of a Commit, or why they are none: they may come from the user's own iterator."""
+    try:
+        return tuple(commit.writes)
+    except PROCESS_ENDS:
+        raise
+    except BaseException as error:  # noqa: BLE001 - as above
+        wrong = TransactionRefused(f"the writes of a Commit must be a list: {message_of(error)}")
+        wrong.__cause__ = error
+        return wrong
+
+
 def mistake_in(value: Any) -> str | None:
     """What is wrong with a value that work returned, if it shows that the work did not run, or that writes were left over.
 
@@ -365,8 +377,9 @@ def _mistake_inside(value: Any, levels: int) -> str | None:
         inspect.isawaitable(value) or inspect.isasyncgen(value) or isinstance(value, Iterator) or _is_future(value)
     ):
         return None
-    if inspect.iscoroutine(value):
-        value.close()  # or Python complains that nobody awaited it
+    if inspect.iscoroutine(value) or inspect.isgenerator(value):
+        with suppress(Exception):
+            value.close()  # or Python complains, that nobody awaited it or of what it raises when it is collected
     return (
         f"a {type(value).__name__}, so it has not run: pass a coroutine function itself, and return no generator, iterator"
         " or future"

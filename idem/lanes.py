@@ -78,7 +78,7 @@ async def run_async(
     async def called(wanted: Call) -> Ended:
         try:
             return Returned(await call(wanted))
-        except (*PROCESS_ENDS, asyncio.CancelledError):
+        except asyncio.CancelledError:
             raise
         except BaseException as error:  # noqa: BLE001 - the user's work may raise anything; its policy says what that means
             return Raised(error)
@@ -91,9 +91,10 @@ async def run_async(
             lane.throw(error)
         if work.cancelled():
             return Raised(asyncio.CancelledError())
-        if (ends := work.exception()) is not None:
-            lane.throw(ends)
-        return work.result()
+        ended = work.result()
+        if isinstance(ended, Raised) and isinstance(ended.error, PROCESS_ENDS):
+            lane.throw(ended.error)
+        return ended
 
     turn = asyncio.Semaphore(width)
     await asyncio.gather(*map(drive, lanes))

@@ -32,6 +32,7 @@ from enum import Enum
 from typing import Any, cast
 from uuid import UUID
 
+from idem.errors import PROCESS_ENDS
 from idem.record import StoredResult
 from idem.text import writable
 
@@ -103,7 +104,9 @@ def store(value: object, bytes_max: int) -> tuple[StoredResult, Any]:
         if (fault := _lost(value, text, again)) is not None:
             return StoredResult("omitted", fault), value
         return StoredResult("json", text), _unmarked(again)
-    except Exception as error:  # noqa: BLE001 - a value's own code may raise anything; the work is done all the same
+    except PROCESS_ENDS:
+        raise
+    except BaseException as error:  # noqa: BLE001 - a value's own code may raise anything; the work is done all the same
         return StoredResult("omitted", f"it cannot be written as JSON ({type(error).__name__})"), value
 
 

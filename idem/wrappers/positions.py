@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from idem.clock import Clock, SystemClock
 from idem.dynamo.schema import PARTITION_KEY, TTL_ATTRIBUTE
 from idem.dynamo.sender import Refused, Sender
-from idem.errors import IdemError, MissingKeyPart
+from idem.errors import MissingKeyPart, NotNow
 from idem.record import Claim
 from idem.writes import Update, Write
 
@@ -24,7 +24,7 @@ APPLIES = "attribute_not_exists(#position) OR #position <= :position"
 BEGINS = f"({APPLIES}) AND (attribute_not_exists(#begun) OR #begun <= :position OR #begunUntil < :now)"
 
 
-class NewerInProgress(IdemError):
+class NewerInProgress(NotNow):
     """A newer event of the same object is being worked on, so it is not known yet whether this one is still wanted."""
 
 

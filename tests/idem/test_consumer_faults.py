@@ -117,7 +117,7 @@ def test_work_that_died_is_run_again_after_its_lease(clock: TestClock) -> None:
 
 def test_work_that_died_is_left_to_a_person_where_the_policy_holds_it(clock: TestClock) -> None:
     policy = Policy(retention=DAY, lapsed=Lapsed.HOLD)
-    dead = Bench(clock, store=FaultyStore(MemoryStore(clock), crash_after("claim")), policy=policy)
+    dead = Bench(clock, store=FaultyStore(MemoryStore(clock), crash_after("begin")), policy=policy)
     with pytest.raises(Crash):
         dead.one(seconds=30)
     clock.pass_ms(600_000)

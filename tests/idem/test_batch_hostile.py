@@ -1,4 +1,4 @@
-"""Found by reading and breaking the core: each of these fails until the core is put right."""
+"""User code, stores and signals at their worst: each of these once took a neighbour along, ran twice, or never ended."""
 
 from __future__ import annotations
 
@@ -226,7 +226,7 @@ def test_a_second_guard_that_is_held_uses_up_no_start_of_the_first(clock: TestCl
     bench.consumer = replace(bench.consumer, work=work)
     bench.one()
     clock.pass_ms(20 * 60_000)
-    assert bench.one() == Done("ran", replayed=False, attempt=2)
+    assert bench.one() == Done("ran", replayed=False, attempt=1)
 
 
 # --- 4. when an outcome is due ---
@@ -500,46 +500,36 @@ def slow_and_twins(store: MemoryStore, *, wait_s: float) -> Callable[[], Any]:
     return lambda: system_consumer(store, work, policy=policy, concurrency=4)(event, None)
 
 
-def test_a_recording_that_failed_in_a_timer_is_what_leaves_the_handler() -> None:
-    with pytest.raises(RuntimeError, match="made up"):
-        slow_and_twins(FailsOnce(), wait_s=0)()
+def test_a_recording_that_broke_in_a_timer_is_reported_alone() -> None:
+    answer = slow_and_twins(FailsOnce(), wait_s=0)()
+    assert [one["itemIdentifier"] for one in answer["batchItemFailures"]] == ["message-1", "twin"]
 
 
-def test_rounds_end_also_when_a_recording_failed_in_a_timer() -> None:
+def test_rounds_end_also_when_a_recording_broke_in_a_timer() -> None:
     store = FailsOnce()
     flow = Flow(operation="orders.fulfil", store=store, policy=Policy(retention=DAY))
     store.claim(flow.request(Key("orders.fulfil", "held"), ends_at=None))
-    left: list[BaseException] = []
-
-    def call() -> None:
-        try:
-            slow_and_twins(store, wait_s=0.6)()
-        except Exception as error:  # noqa: BLE001 - what leaves is looked at below
-            left.append(error)
-
-    thread = threading.Thread(target=call, daemon=True)
+    answers: list[Any] = []
+    thread = threading.Thread(target=lambda: answers.append(slow_and_twins(store, wait_s=0.6)()), daemon=True)
     thread.start()
-    thread.join(3)
-    assert not thread.is_alive()
-    assert [type(error) for error in left] == [RuntimeError]
+    thread.join(PATIENCE_S)
+    (answer,) = answers
+    assert [one["itemIdentifier"] for one in answer["batchItemFailures"]] == ["message-1", "message-3", "twin"]
 
 
-@pytest.mark.parametrize("error", [RuntimeError("made up"), KeyboardInterrupt()], ids=kind)
-def test_what_has_ended_is_recorded_although_the_first_recording_was_interrupted(
-    clock: TestClock, error: BaseException
-) -> None:
+def test_what_has_ended_is_recorded_although_the_first_recording_was_interrupted(clock: TestClock) -> None:
     class Interrupted(MemoryStore):
         calls = 0
 
         def finish_many(self, finishes: Sequence[Finish]) -> list[IdemError | None]:
             self.calls += 1
             if self.calls == 1:
-                raise error
+                raise KeyboardInterrupt
             return super().finish_many(finishes)
 
     store = Interrupted(clock)
     bench = Bench(clock, store=store)
-    with pytest.raises(type(error)):
+    with pytest.raises(KeyboardInterrupt):
         bench(*ids("a", "b"), seconds=60)
     assert [record.status for record in store.records.values()] == [Status.SUCCEEDED] * 2
 
