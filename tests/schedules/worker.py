@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from idem import Done, Outcome, Rejected, Retry
+from idem import Done, Outcome, Rejected
+from idem.delivery import Unsettled
 from idem.dynamo.sender import RETRY_CAP_MS
-from idem.errors import UnsettledWork
 from idem.flow import ANSWER_MS
 from tests.schedules.faults import EFFECT
 
@@ -139,6 +139,4 @@ class Part:
 
 def is_final(outcome: Outcome | None) -> bool:
     """Whether a redelivery could only be answered in the same way, as long as nobody is at work."""
-    return isinstance(outcome, Done | Rejected) or (
-        isinstance(outcome, Retry) and isinstance(outcome.error, UnsettledWork)
-    )
+    return isinstance(outcome, Done | Rejected | Unsettled)
