@@ -19,8 +19,10 @@ from idem.record import Record, Status
 from tests.schedules.faults import Fault
 from tests.schedules.mode import OPERATION, Cause, Mode
 from tests.schedules.table_model import Item
-from tests.schedules.worker import Part, Worker
+from tests.schedules.worker import INVOCATION_MS, Part, Worker
 from tests.schedules.world import RECORDS, START_MS, Violation, World
+
+RESERVE_MS = 500  # what a consumer leaves by default for recording
 
 
 def earlier_item(order: str) -> Item:
@@ -98,16 +100,31 @@ class Watch:
         owner = self._owner(before)
         _demand(self._world.writer is owner.worker, f"{self._world.writer} wrote on the record of {owner}")
         owner.recorded = True
+        if not owner.ran and self._mode.plan is None:
+            self._given_back(owner, before, after)
         if after is not None:
             _demand(_token(after) == _token(before), "an outcome keeps its token")
             _demand(_number(after, "attempt") == _number(before, "attempt"), "an outcome keeps its attempt")
             _demand("leaseUntil" not in after, "an outcome has no lease")
 
+    def _given_back(self, owner: Part, before: Item | None, after: Item | None) -> None:
+        """Work that was not started leaves no start behind, and a number that the next attempt's must be above."""
+        if after is None:
+            _demand(_number(before, "attempt") == 1, "only a first attempt that never ran leaves nothing behind")
+            return
+        counted = owner.counted if self._mode.starts_max is not None else True
+        left = _number(before, "starts") - int(counted)
+        _demand(_status(after) == "failed", f"work that never ran is {_status(after)}")
+        _demand(_number(after, "starts") == left, f"{owner} never ran, and {_number(after, 'starts')} starts are left")
+
     def _begun(self, before: Item | None, after: Item | None) -> None:
-        """A claim of a batch counts its start when its turn comes."""
-        _demand(self._world.writer is self._owner(before).worker, "only its owner counts the start of a claim")
+        """Where starts are limited, each is counted by itself when its work's turn comes."""
+        owner = self._owner(before)
+        _demand(self._mode.starts_max is not None, "without a limit the claim counts the start")
+        _demand(self._world.writer is owner.worker, "only its owner counts the start of a claim")
         counted = _number(after, "starts") - _number(before, "starts")
         _demand(counted in {0, 1}, f"a start counts {counted}")  # none, when the SDK repeats it
+        owner.counted = True
 
     def _taken_over_from_the_lapsed(self, before: Item | None, after: Item | None) -> None:
         owner = self._owner(before)
@@ -131,7 +148,9 @@ class Watch:
 
     def _owner(self, item: Any) -> Part:
         """The attempt whose token a record carries."""
-        token, order = _token(item), item["pk"]["S"].rpartition("#")[2]
+        return self._attempt(_token(item), item["pk"]["S"].rpartition("#")[2])
+
+    def _attempt(self, token: str, order: str) -> Part:
         for worker in self._world.workers:
             if token in worker.drawn:
                 return worker.parts[order]
@@ -141,8 +160,11 @@ class Watch:
 
     def _started(self, part: Part) -> None:
         runs = self._world.runs[part.order]
+        left = part.worker.started_at + INVOCATION_MS - self._world.now
         _demand(not part.ran, "one delivery starts its work once")
+        _demand(left >= RESERVE_MS, f"{part} starts {left} ms before its invocation's end")
         if self._mode.starts_max is not None:
+            _demand(part.counted, f"the start of {part} is not counted")
             _demand(len(runs) < self._mode.starts_max, "more starts than the limit allows")
         if runs:
             self._again("start", self._mode.starts, self._tally.starts, runs[-1])
@@ -185,10 +207,13 @@ class Watch:
                 _demand(not alone or _status(record) == "in_progress", f"busy, but the record is {_status(record)}")
                 _demand(not alone or until > part.worker.now_ms(), "busy until a moment that is over")
                 _demand(not alone or self._owner(record) is not part, f"{part} waits for its own claim")
-            case Unsettled() if _status(record) == "in_progress":
-                self._again("unsettled record", self._mode.held, self._tally.held, self._owner(record))
-            case Unsettled():
-                _demand(len(part.worker.parts) > 1, f"unsettled, but the record is {_status(record)}")
+            case Unsettled(error):
+                alone = len(part.worker.parts) == 1
+                _demand(
+                    not alone or _status(record) == "in_progress", f"unsettled, but the record is {_status(record)}"
+                )
+                met = self._attempt(error.record.claim_token, part.order)
+                self._again("unsettled record", self._mode.held, self._tally.held, met)
             case Overtaken():
                 _demand(part.worker.lapsed, f"{part} lost its claim although its lease never lapsed")
             case _:
@@ -237,7 +262,7 @@ def cause_of(earlier: Part) -> Cause | None:
     """What became of an earlier attempt, so that another one could start. None if nothing did."""
     worker = earlier.worker
     if not earlier.ran:
-        return Cause.NOT_STARTED
+        return Cause.COUNTED if earlier.counted else Cause.NOT_STARTED
     if earlier.recorded:
         if not earlier.raised:
             return None

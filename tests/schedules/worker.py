@@ -122,6 +122,7 @@ class Part:
 
     worker: Worker
     order: str
+    counted: bool = False  # its start was counted by itself
     ran: bool = False  # its work was started
     raised: bool = False  # its work ended with an error
     effect: bool = False  # its work's effect was made
