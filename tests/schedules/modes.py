@@ -90,6 +90,15 @@ MODES: Mapping[str, Mode] = {
             expired=True,
         ),
         Mode(
+            name="short-lived",
+            title="every record's life is over before the message comes again",
+            work=effect,
+            policy=Policy(retention=timedelta(seconds=30)),
+            starts=AGAIN | {Cause.FORGOTTEN},
+            effects=TWICE | {Cause.FORGOTTEN},
+            final=frozenset({"succeeded", "failed", "in_progress", "absent"}),
+        ),
+        Mode(
             name="guard-expired",
             title="the same under a guard",
             plan=plan,

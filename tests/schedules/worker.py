@@ -126,6 +126,7 @@ class Part:
     ran: bool = False  # its work was started
     raised: bool = False  # its work ended with an error
     effect: bool = False  # its work's effect was made
+    worked_until: int = 0  # when its work had ended
     recorded: bool = False  # an outcome of its claim was written to the record
     acknowledged: bool = False  # its source told the queue to forget it
     outcome: Outcome | None = None
