@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 from greenlet import getcurrent, greenlet
 
@@ -153,7 +153,6 @@ class World:
         except Crash:
             if self._broken:
                 return
-            worker.crashed = True
         worker.ended, worker.ended_at, worker.last_step = True, self.now, self.steps
         self._answer(worker)
 
@@ -210,9 +209,9 @@ class World:
 
     def park(self, operation: str) -> Fault | None:
         """Stop the worker that is running; goes on when it is chosen, with the fault that was chosen."""
-        if self._broken:
-            raise Crash("the schedule is over")
         worker = self.current()
+        if self._broken or worker.crashed:
+            raise Crash("a process that is dead does nothing more")
         worker.operation = operation
         fault: Fault | None = self._hub.switch()
         return fault
@@ -232,10 +231,10 @@ class World:
             case None:
                 return self._apply(worker, operation, request)
             case Fault.CRASH_BEFORE:
-                raise Crash(operation)
+                self._crash(worker, operation)
             case Fault.CRASH_AFTER:
                 self._apply_unheard(worker, operation, request)
-                raise Crash(operation)
+                self._crash(worker, operation)
             case Fault.RETRIED:
                 self._apply_unheard(worker, operation, request)
                 self.park("sleep")
@@ -252,6 +251,11 @@ class World:
             applied = self._apply(worker, operation, {"Statements": request["Statements"][:-1]})
             return partly_of(fault, applied)
         raise error_of(fault, operation, len(request.get("TransactItems", ())))
+
+    def _crash(self, worker: Worker, operation: str) -> NoReturn:
+        """End the process: what it still does while the error goes up has no effect."""
+        worker.crashed = True
+        raise Crash(operation)
 
     def _delay(self, worker: Worker, past_the_lease: bool) -> None:  # noqa: FBT001 - two kinds of one thing
         if past_the_lease:
