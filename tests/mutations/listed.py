@@ -277,7 +277,7 @@ STARTING = [
         "flow.py",
         "starts=max(0, claim.starts - 1)",
         "starts=claim.starts",
-        BATCH,
+        PROMISES,
     ),
     _one(
         "a later claim that is given back leaves no number",

@@ -77,11 +77,12 @@ def for_the_table() -> Iterator[Job]:
 def thorough(seed: int, scale: float) -> Iterator[Job]:
     """What `make prove` runs. The longest come first, so that no processor waits at the end."""
     yield Job(mode="batch", bounds=Bounds(faults=2))
-    for mode in COLUMNS:
+    uncounted = [mode for mode in COLUMNS if MODES[mode].starts_max is None]
+    for mode in uncounted:
         yield Job(mode=mode, bounds=Bounds(faults=2, generations=2))
     for mode in MODES:
         if len(MODES[mode].orders) == 1:
-            for skews in SKEWS_MS if mode in COLUMNS else SKEWS_MS[:1]:
+            for skews in SKEWS_MS if mode in uncounted else SKEWS_MS[:1]:
                 yield Job(mode=mode, bounds=Bounds(faults=2, skews_ms=skews))
     for mode in ("commit", "guard"):
         yield Job(mode=mode, bounds=Bounds(faults=2, tokens=True))
