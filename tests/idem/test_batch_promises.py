@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
@@ -204,6 +204,42 @@ def test_after_the_end_of_a_process_no_more_work_starts(clock: TestClock) -> Non
     assert bench.ran == ["bad"]
 
 
+def one_after_another(functions: Sequence[Callable[[], None]], _width: int) -> None:
+    """Lanes beside each other, in an order that a test can count on."""
+    raised: list[BaseException] = []
+    for function in functions:
+        try:
+            function()
+        except BaseException as error:  # noqa: BLE001 - it is raised when all have ended, whatever it is
+            raised.append(error)
+    if raised:
+        raise raised[0]
+
+
+def test_after_the_end_of_a_process_no_other_lane_starts_work(clock: TestClock) -> None:
+    def work(_payload: Any, _claim: Claim) -> Any:
+        raise KeyboardInterrupt
+
+    bench = Bench(clock, work, concurrency=2, beside=one_after_another)
+    with pytest.raises(KeyboardInterrupt):
+        bench(*ids("bad", "b", "c"), seconds=60)
+    assert bench.ran == ["bad"]
+
+
+def test_an_error_of_the_last_recording_never_hides_what_ended_the_process(clock: TestClock) -> None:
+    class Broken(MemoryStore):
+        def complete(self, *_given: Any) -> None:
+            raise RuntimeError("made up")
+
+    def work(payload: Any, _claim: Claim) -> Any:
+        if payload["id"] == "bad":
+            raise KeyboardInterrupt
+        return payload["id"]
+
+    with pytest.raises(KeyboardInterrupt):
+        Bench(clock, work, store=Broken(clock))(*ids("a", "bad"), seconds=60)
+
+
 def test_an_error_that_takes_no_note_is_reported_also_when_it_cannot_be_recorded(clock: TestClock) -> None:
     def work(_payload: Any, _claim: Claim) -> Any:
         raise Unmarkable(7)
@@ -286,6 +322,32 @@ def test_time_is_looked_at_after_the_last_call_before_the_work(clock: TestClock,
     assert isinstance(bench.one(seconds=10), NotStarted)
     assert bench.ran == []
     assert store.records == {}  # given back: the next delivery starts at once, and no start counts
+
+
+@pytest.mark.parametrize(("verb", "starts_max"), [("claim", None), ("begin", 3)])
+def test_a_later_attempt_that_is_given_back_leaves_its_number_and_no_start(
+    clock: TestClock, verb: str, starts_max: int | None
+) -> None:
+    def work(payload: Any, _claim: Claim) -> Any:
+        raise ValueError(payload)
+
+    store = Slow(clock, verb, 5_000)
+    bench = Bench(clock, work, store=store, policy=Policy(retention=DAY, starts_max=starts_max))
+    assert isinstance(bench.one(seconds=60), Retry)
+    assert isinstance(bench.one(seconds=5), NotStarted)
+    (left,) = store.records.values()
+    assert (left.status, left.attempt, left.starts) == (Status.FAILED, 2, 1)
+    assert bench.ran == ["o-1"]
+
+
+def test_the_record_of_work_in_progress_never_expires_before_its_lease(clock: TestClock) -> None:
+    def work(_payload: Any, _claim: Claim) -> None:
+        lives.extend((one.expires_at, one.lease_until) for one in bench.memory.records.values())
+
+    lives: list[tuple[int | None, int | None]] = []
+    bench = Bench(clock, work, policy=Policy(retention=timedelta(seconds=1)))
+    bench.one(seconds=900)
+    assert lives == [(NOW // 1000 + 902, NOW + 901_000)]
 
 
 def test_waiting_for_an_attempt_in_flight_never_delays_other_work(clock: TestClock) -> None:

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from idem import Commit, Consumer, Delivery, MemoryStore, Policy, Put, SqsSource, keys
-from idem.delivery import Done, Ending, Outcome, Rejected, Retry, Unavailable
+from idem.delivery import Done, Ending, NotStarted, Outcome, Rejected, Retry, Unavailable
 from idem.errors import ConfigurationError, RequestMismatch, StoredFailure, WriteRefused
 from idem.record import Key, Record, Status
-from idem.testing import FaultyStore, lose_answer, refuse, sqs_event
+from idem.testing import FaultyStore, LambdaContext, lose_answer, refuse, sqs_event
 from tests.idem.benches import Bench as StoreBench
 from tests.idem.builders import lapsed, record
 from tests.idem.clocks import TestClock
@@ -69,6 +69,14 @@ def test_a_batch_of_plans_is_answered_one_by_one(bench: StoreBench, clock: TestC
     outcomes = planned({"id": "o-1"}, {"id": "o-2"}, {"id": "o-1"}, {"id": "o-3"})
     assert [type(one) for one in outcomes] == [Done] * 4
     assert [isinstance(one, Done) and one.replayed for one in outcomes] == [False, True, True, False]
+
+
+@pytest.mark.parametrize("seconds", [0.1, 0.4])
+def test_no_plan_starts_without_the_time_to_make_its_writes(clock: TestClock, seconds: float) -> None:
+    planned = Planned(clock, MemoryStore(clock), lambda _delivery: Commit([]))
+    planned.consumer(sqs_event({"id": "o-1"}), LambdaContext(clock, seconds=seconds))
+    assert [type(ending.outcome) for ending in planned.endings] == [NotStarted]
+    assert planned.planned == []
 
 
 def test_a_refused_write_is_the_plans_failure_and_leaves_no_record(bench: StoreBench, clock: TestClock) -> None:

@@ -86,6 +86,26 @@ def test_what_ends_the_process_is_thrown_into_its_lane(kind: str) -> None:
     assert [type(error) for error in thrown] == [KeyboardInterrupt]
 
 
+def test_the_cancellation_of_an_invocation_is_no_ending_of_its_works() -> None:
+    ended: list[tuple[str, Ended]] = []
+
+    async def main() -> None:
+        begun = asyncio.Event()
+
+        async def call(_one: Call) -> None:
+            begun.set()
+            await asyncio.Event().wait()
+
+        running = asyncio.ensure_future(run_async([lane("ab", ended)], call, 1))
+        await begun.wait()
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+
+    asyncio.run(asyncio.wait_for(main(), PATIENCE_S))
+    assert ended == []
+
+
 def test_a_step_in_a_thread_ends_before_the_cancellation_of_its_waiting_leaves() -> None:
     started, may_end, ended = threading.Event(), threading.Event(), threading.Event()
 

@@ -40,6 +40,7 @@ LONG_AGO = NOW_S - 60
         (FAILED, request(), Failed(FAILED)),
         (AGAIN, request(starts_max=2), Failed(AGAIN)),
         (record(), request(), Held(record(), NOW + 30_000)),
+        (record(expires_at=LONG_AGO), request(), Held(record(expires_at=LONG_AGO), NOW + 30_000)),
         (record(), request(skew_margin_ms=MARGIN_MS), Held(record(), NOW + 30_000 + MARGIN_MS)),
         (SUCCEEDED, request(**OTHER), Mismatch(SUCCEEDED)),
         (record(request_hash="v1:aa"), request(**OTHER), Mismatch(record(request_hash="v1:aa"))),
@@ -57,6 +58,7 @@ def test_a_record_that_stands_in_the_way_is_the_answer(found: Record, wanted: Re
     [
         (lapsed(), 3),
         (AGAIN, 3),
+        (lapsed(expires_at=LONG_AGO), 3),
         (record(Status.SUCCEEDED, expires_at=LONG_AGO), 1),
         (record(Status.FAILED, expires_at=LONG_AGO), 1),
         (record(Status.SUCCEEDED, expires_at=LONG_AGO, **OTHER), 1),

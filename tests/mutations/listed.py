@@ -73,22 +73,24 @@ CLAIMING = [
     _one(
         "an unavailable table is permission",
         "batch.py",
-        "            task.outcome = Unavailable(answer, ran=False)\n",
-        '            task.claim = __import__("idem.record").record.first_claim(_wanted(task), 0)\n',
+        "        if isinstance(answer, Claim):\n            return Claimed(waiting=one",
+        "        if isinstance(answer, IdemError):\n"
+        '            answer = __import__("idem.record").record.first_claim(self._request(one), 0)\n'
+        "        if isinstance(answer, Claim):\n            return Claimed(waiting=one",
     ),
 ]
 DECIDING = [
     _one(
         "expiry ignored",
         "record.py",
-        "    return found.expires_at is not None and",
-        "    return False and found.expires_at is not None and",
+        "    if found.expires_at is None:\n",
+        "    if True:\n",
     ),
     _one(
         "expiry in seconds compared with milliseconds",
         "record.py",
-        "now_ms >= found.expires_at * 1000",
-        "now_ms >= found.expires_at",
+        "max(found.expires_at * 1000, lease_until)",
+        "max(found.expires_at, lease_until)",
     ),
     _one(
         "lease in seconds",
@@ -218,8 +220,8 @@ ANSWERING = [
     _one(
         "what is not recorded is acknowledged",
         "flow.py",
-        "    return Retry(error) if isinstance(error, ClaimLost) else Unavailable(error, ran=True)\n",
-        "    return ended.outcome\n",
+        "            return Overtaken(error) if isinstance(error, ClaimLost) else Unavailable(error, ran=True)\n",
+        "            return ended.outcome\n",
     ),
     _one(
         "a duplicate in flight is acknowledged",
@@ -228,4 +230,281 @@ ANSWERING = [
         "        undone = [ending for ending in endings if not isinstance(ending.outcome, Done | Busy)]\n",
     ),
 ]
-MUTATIONS = [*CLAIMING, *DECIDING, *RECORDING, *ANSWERING]
+PROMISES, BATCH, LANES = "tests/idem/test_batch_promises.py", "tests/idem/test_batch.py", "tests/idem/test_lanes.py"
+RECORDER, DECORATOR = "tests/idem/test_recorder.py", "tests/idem/test_decorator_promises.py"
+PLANS = "tests/idem/test_consumer_plans.py"
+
+STARTING = [
+    _one(
+        "the lease is not looked at before a start",
+        "flow.py",
+        "        return self.clock.now_ms() > lease_end - self.reserve_ms\n",
+        "        return False\n",
+        PROMISES,
+    ),
+    _one("the reserve is ignored", "flow.py", "> lease_end - self.reserve_ms", "> lease_end", PROMISES),
+    _one(
+        "time is looked at before a start is counted, and not after",
+        "batch.py",
+        "        if begun is not None and self._flow.is_late(begun.claim):\n",
+        "        if begun is step and self._flow.is_late(begun.claim):\n",
+        PROMISES,
+    ),
+    _one(
+        "a plan starts however little time is left",
+        "batch.py",
+        "            if self._is_over():\n",
+        "            if False:\n",
+        PLANS,
+    ),
+    _one("the reserve is ignored for plans", "batch.py", "ends_at - flow.reserve_ms", "ends_at", PLANS),
+    _one(
+        "a claim that is too late is not given back",
+        "batch.py",
+        "            self._give_back(step, reason, reason)\n",
+        "            self._end(step.waiting.index, step.waiting.key, reason)\n",
+        BATCH,
+    ),
+    _one(
+        "a start that could not be counted is not taken back",
+        "batch.py",
+        "            self._give_back(step, NotStarted(str(error)), Unavailable(error, ran=False))\n",
+        "            self._end_claimed(step, Unavailable(error, ran=False))\n",
+        PROMISES,
+    ),
+    _one(
+        "a start stays counted when its claim is given back",
+        "flow.py",
+        "starts=max(0, claim.starts - 1)",
+        "starts=claim.starts",
+        PROMISES,
+    ),
+    _one(
+        "a later claim that is given back leaves no number",
+        "flow.py",
+        "        if claim.attempt == 1:\n",
+        "        if True:\n",
+        BATCH,
+    ),
+    _one(
+        "with a limit the claim counts a start, too",
+        "record.py",
+        "starts=starts + 1 if wanted.starts_max is None else starts,",
+        "starts=starts + 1,",
+        PROMISES,
+    ),
+    _one(
+        "a late call runs all the same",
+        "decorator.py",
+        "        if self._flow.is_late(claim):\n",
+        "        if False:\n",
+        DECORATOR,
+    ),
+    _one(
+        "the end of the process stops no other lane",
+        "batch.py",
+        "                    self._stopping = True ",
+        "                    self._stopping = False ",
+        PROMISES,
+    ),
+]
+LIVING = [
+    _one(
+        "the record of work in progress lives from its claim",
+        "flow.py",
+        "            expires_at=self.expires_at(lease_until),\n",
+        "            expires_at=self.expires_at(),\n",
+        PROMISES,
+    ),
+    _one(
+        "a record in progress expires before its lease",
+        "record.py",
+        "max(found.expires_at * 1000, lease_until)",
+        "found.expires_at * 1000",
+        "tests/idem/test_record.py",
+    ),
+    _one(
+        "an expired record in progress gives its number away",
+        "record.py",
+        "        number = found.attempt + 1 if found.status is Status.IN_PROGRESS else 1\n",
+        "        number = 1\n",
+        "tests/idem/test_record.py",
+    ),
+    _one(
+        "the record of a plan lives from its start",
+        "flow.py",
+        "        wanted = replace(wanted, expires_at=self.expires_at())\n",
+        "        wanted = replace(wanted, expires_at=self.expires_at(wanted.asked_at))\n",
+        PROMISES,
+    ),
+]
+TOGETHER = [
+    _one(
+        "the timer is not armed",
+        "recorder.py",
+        "            self._call_off = self._clock.later(max(0, self._due - self._clock.now_ms()), self._on_time)\n",
+        "            pass\n",
+        RECORDER,
+    ),
+    _one(
+        "record_within is ignored",
+        "recorder.py",
+        "min(self._within_ms, max(0, item.lease_until - now_ms))",
+        "max(0, item.lease_until - now_ms)",
+        RECORDER,
+    ),
+    _one(
+        "a lease that ends soon hurries no recording",
+        "recorder.py",
+        "min(self._within_ms, max(0, item.lease_until - now_ms))",
+        "self._within_ms",
+        RECORDER,
+    ),
+    _one(
+        "without patience outcomes wait all the same",
+        "recorder.py",
+        "        if self._within_ms <= 0 and item.ran:\n",
+        "        if False:\n",
+        RECORDER,
+    ),
+    _one(
+        "what a timer could not record is not told",
+        "recorder.py",
+        "            self._failure = failure\n",
+        "            del failure\n",
+        RECORDER,
+    ),
+    _one(
+        "nothing is recorded when an exception leaves",
+        "consumer.py",
+        "                batch.close()\n            raise\n",
+        "                pass\n            raise\n",
+        PROMISES,
+    ),
+    _one(
+        "an error of the last recording hides the exception that leaves",
+        "consumer.py",
+        "            with suppress(BaseException):  #",
+        "            if True:  #",
+        PROMISES,
+    ),
+    _one(
+        "nothing is recorded before what may kill the process",
+        "batch.py",
+        "            if self._must_be_alone(step):\n",
+        "            if False:\n",
+        BATCH,
+    ),
+    _one(
+        "waiting for an attempt in flight comes before other work",
+        "batch.py",
+        "        if isinstance(answer, Held) and self._patient_until is None:\n",
+        "        if isinstance(answer, Held):\n"
+        "            answer = self._flow.wait(self._request(one), answer)\n"
+        "        if isinstance(answer, Held) and self._patient_until is None:\n",
+        PROMISES,
+    ),
+    _one(
+        "each key that is held is waited for by itself",
+        "batch.py",
+        "        if isinstance(answer, Held) and self._patient_until is None:\n",
+        "        if isinstance(answer, Held):\n",
+        PROMISES,
+    ),
+    _one(
+        "a group that has stopped goes on",
+        "batch.py",
+        "        return ending is not None and not isinstance(ending.outcome, Done)\n",
+        "        return False\n",
+        BATCH,
+    ),
+    _one(
+        "groups stop each other",
+        "steps.py",
+        "else last.get(arrival.group))\n",
+        "else max(last.values(), default=None))\n",
+        BATCH,
+    ),
+    _one(
+        "a twin shares what its first one's group kept back",
+        "batch.py",
+        "        return first is not None and not isinstance(first.outcome, NotStarted)\n",
+        "        return first is not None\n",
+        PROMISES,
+    ),
+    _one(
+        "each twin asks for itself",
+        "consumer.py",
+        "            twin = first.get((key, checked))\n",
+        "            twin = None\n",
+        BATCH,
+    ),
+]
+ENDING = [
+    _one(
+        "SystemExit of a work leaves",
+        "errors.py",
+        "PROCESS_ENDS = (KeyboardInterrupt, Crash)\n",
+        "PROCESS_ENDS = (KeyboardInterrupt, SystemExit, Crash)\n",
+        PROMISES,
+    ),
+    _one(
+        "a note that an error does not take breaks the batch",
+        "flow.py",
+        "    with suppress(Exception):\n        error.add_note(text)\n",
+        "    error.add_note(text)\n",
+        PROMISES,
+    ),
+    _one(
+        "a cancellation of the work's own cancels the invocation",
+        "lanes.py",
+        "            if this is not None and this.cancelling():",
+        "            if True:",
+        PROMISES,
+    ),
+    _one(
+        "a cancellation of the invocation is how a work ended",
+        "lanes.py",
+        "            if this is not None and this.cancelling():",
+        "            if False:",
+        LANES,
+    ),
+    _one(
+        "a step in a thread is left behind when its waiting is cancelled",
+        "lanes.py",
+        "            cancelled = error\n",
+        "            raise error\n",
+        LANES,
+    ),
+    _one(
+        "a call that is cancelled while it claims keeps its claim",
+        "decorator.py",
+        "            if won and isinstance(won[0], Claim):\n",
+        "            if False:\n",
+        DECORATOR,
+    ),
+    _one(
+        "a call whose work is cancelled is not recorded",
+        "decorator.py",
+        "            await in_thread(partial(self._flow.record, self._flow.raised(claim, error)))\n",
+        "            del error\n",
+        DECORATOR,
+    ),
+    _one(
+        "writes inside another value are its result",
+        "flow.py",
+        "        return LEFT_OVER if any(isinstance(one, WRITES) for one in inside) else None\n",
+        "        return None\n",
+        PROMISES,
+    ),
+    _one(
+        "what runs only when it is asked to is a result",
+        "flow.py",
+        " or inspect.isasyncgen(value) or _is_lazy(value)):\n",
+        " or inspect.isasyncgen(value)):\n",
+        PROMISES,
+    ),
+]
+ONE_KEY = [*CLAIMING, *DECIDING, *RECORDING, *ANSWERING]
+WHOLE_INVOCATIONS = [*STARTING, *LIVING, *TOGETHER, *ENDING]
+MUTATIONS = [*ONE_KEY, *WHOLE_INVOCATIONS]

@@ -51,9 +51,9 @@ class Job:
 
 
 def quick() -> Iterator[Job]:
-    """What the tests run: every mode with one fault and a random search, and the modes of the table with two faults."""
+    """What the tests run: every mode with one fault and a random search, and the modes of the table with more."""
     yield from short()
-    yield from pairs_of_faults()
+    yield from for_the_table()
 
 
 def short() -> Iterator[Job]:
@@ -68,19 +68,21 @@ def short() -> Iterator[Job]:
         yield Job(mode=mode, bounds=crowd, seed=SEED, count=100)
 
 
-def pairs_of_faults() -> Iterator[Job]:
+def for_the_table() -> Iterator[Job]:
+    """What the README's table is made of. Where starts are counted by themselves, two faults make three times as many schedules."""
     for mode in COLUMNS:
-        yield Job(mode=mode, bounds=Bounds(faults=2))
+        yield Job(mode=mode, bounds=Bounds(faults=2 if MODES[mode].starts_max is None else 1))
 
 
 def thorough(seed: int, scale: float) -> Iterator[Job]:
     """What `make prove` runs. The longest come first, so that no processor waits at the end."""
     yield Job(mode="batch", bounds=Bounds(faults=2))
-    for mode in COLUMNS:
+    uncounted = [mode for mode in COLUMNS if MODES[mode].starts_max is None]
+    for mode in uncounted:
         yield Job(mode=mode, bounds=Bounds(faults=2, generations=2))
     for mode in MODES:
         if len(MODES[mode].orders) == 1:
-            for skews in SKEWS_MS if mode in COLUMNS else SKEWS_MS[:1]:
+            for skews in SKEWS_MS if mode in uncounted else SKEWS_MS[:1]:
                 yield Job(mode=mode, bounds=Bounds(faults=2, skews_ms=skews))
     for mode in ("commit", "guard"):
         yield Job(mode=mode, bounds=Bounds(faults=2, tokens=True))
@@ -131,7 +133,7 @@ def main() -> int:
         _say(replayed(asked.replay))
         return 0
     if asked.table:
-        tallies = {name: Job(mode=name, bounds=Bounds()).run() for name in COLUMNS}
+        tallies = {job.mode: job.run() for job in for_the_table()}
         _say(table(tallies))
         return 0
     try:

@@ -12,15 +12,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from idem import Busy, Done, Outcome, Rejected, Retry, Unavailable
+from idem.delivery import Overtaken, Unsettled
 from idem.dynamo.schema import primary_key, to_item
-from idem.errors import ClaimLost, UnsettledWork
 from idem.keys import make_key
 from idem.record import Record, Status
 from tests.schedules.faults import Fault
 from tests.schedules.mode import OPERATION, Cause, Mode
 from tests.schedules.table_model import Item
-from tests.schedules.worker import Part, Worker
+from tests.schedules.worker import INVOCATION_MS, Part, Worker
 from tests.schedules.world import RECORDS, START_MS, Violation, World
+
+RESERVE_MS = 500  # what a consumer leaves by default for recording
 
 
 def earlier_item(order: str) -> Item:
@@ -87,27 +89,48 @@ class Watch:
                 self._begun(before, after)
             case "in_progress", "in_progress":
                 self._taken_over_from_the_lapsed(before, after)
-            case "succeeded", "in_progress" | "succeeded" if _number(before, "expiresAt") * 1000 < self._world.now:
+            case "succeeded", "in_progress" | "succeeded" if self._is_over(before):
                 _demand(_number(after, "attempt") == 1, "after its life a key begins anew")
+            case "failed", "in_progress" if self._is_over(before) and _number(after, "attempt") == 1:
+                pass
             case "failed", "in_progress":
                 self._taken_over_from_the_failed(before, after)
             case _:
                 raise Violation(f"{was} became {now}: {before} -> {after}")
 
+    def _is_over(self, before: Item | None) -> bool:
+        """Whether the record's life is over."""
+        return _number(before, "expiresAt") * 1000 < self._world.now
+
     def _by_its_owner(self, before: Item | None, after: Item | None) -> None:
         owner = self._owner(before)
         _demand(self._world.writer is owner.worker, f"{self._world.writer} wrote on the record of {owner}")
         owner.recorded = True
+        if not owner.ran and self._mode.plan is None:
+            self._given_back(owner, before, after)
         if after is not None:
             _demand(_token(after) == _token(before), "an outcome keeps its token")
             _demand(_number(after, "attempt") == _number(before, "attempt"), "an outcome keeps its attempt")
             _demand("leaseUntil" not in after, "an outcome has no lease")
 
+    def _given_back(self, owner: Part, before: Item | None, after: Item | None) -> None:
+        """Work that was not started leaves no start behind, and a number that the next attempt's must be above."""
+        if after is None:
+            _demand(_number(before, "attempt") == 1, "only a first attempt that never ran leaves nothing behind")
+            return
+        counted = owner.counted if self._mode.starts_max is not None else True
+        left = _number(before, "starts") - int(counted)
+        _demand(_status(after) == "failed", f"work that never ran is {_status(after)}")
+        _demand(_number(after, "starts") == left, f"{owner} never ran, and {_number(after, 'starts')} starts are left")
+
     def _begun(self, before: Item | None, after: Item | None) -> None:
-        """A claim of a batch counts its start when its turn comes."""
-        _demand(self._world.writer is self._owner(before).worker, "only its owner counts the start of a claim")
+        """Where starts are limited, each is counted by itself when its work's turn comes."""
+        owner = self._owner(before)
+        _demand(self._mode.starts_max is not None, "without a limit the claim counts the start")
+        _demand(self._world.writer is owner.worker, "only its owner counts the start of a claim")
         counted = _number(after, "starts") - _number(before, "starts")
         _demand(counted in {0, 1}, f"a start counts {counted}")  # none, when the SDK repeats it
+        owner.counted = True
 
     def _taken_over_from_the_lapsed(self, before: Item | None, after: Item | None) -> None:
         owner = self._owner(before)
@@ -126,13 +149,17 @@ class Watch:
     def _next_attempt(self, before: Item | None, after: Item | None) -> None:
         _demand(_token(after) != _token(before), "a takeover has a token of its own")
         _demand(_number(after, "attempt") == _number(before, "attempt") + 1, "a takeover raises the attempt by one")
-        counted = _number(after, "starts") - _number(before, "starts")
-        counts_now = self._mode.starts_max is None or len(self._mode.orders) == 1
-        _demand(counted == int(counts_now), f"a takeover counts {counted} starts")
+        earlier = {_number(before, "starts")} | ({0} if self._is_over(before) else set())
+        counted = _number(after, "starts") - int(self._mode.starts_max is None)
+        _demand(
+            counted in earlier, f"a takeover of {_number(before, 'starts')} starts makes {_number(after, 'starts')}"
+        )
 
     def _owner(self, item: Any) -> Part:
         """The attempt whose token a record carries."""
-        token, order = _token(item), item["pk"]["S"].rpartition("#")[2]
+        return self._attempt(_token(item), item["pk"]["S"].rpartition("#")[2])
+
+    def _attempt(self, token: str, order: str) -> Part:
         for worker in self._world.workers:
             if token in worker.drawn:
                 return worker.parts[order]
@@ -142,8 +169,11 @@ class Watch:
 
     def _started(self, part: Part) -> None:
         runs = self._world.runs[part.order]
+        left = part.worker.started_at + INVOCATION_MS - self._world.now
         _demand(not part.ran, "one delivery starts its work once")
+        _demand(left >= RESERVE_MS, f"{part} starts {left} ms before its invocation's end")
         if self._mode.starts_max is not None:
+            _demand(part.counted, f"the start of {part} is not counted")
             _demand(len(runs) < self._mode.starts_max, "more starts than the limit allows")
         if runs:
             self._again("start", self._mode.starts, self._tally.starts, runs[-1])
@@ -158,6 +188,8 @@ class Watch:
 
     def _again(self, what: str, allowed: AbstractSet[Cause], counted: Counter[Cause], earlier: Part) -> None:
         cause = cause_of(earlier)
+        if cause is None and earlier.recorded and self._world.now >= earlier.worked_until + self._mode.life_ms:
+            cause = Cause.FORGOTTEN
         if cause is None or cause not in allowed:
             raise Violation(f"a second {what} that nothing explains: {cause or 'no cause'}, after {earlier}")
         counted[cause] += 1
@@ -186,11 +218,14 @@ class Watch:
                 _demand(not alone or _status(record) == "in_progress", f"busy, but the record is {_status(record)}")
                 _demand(not alone or until > part.worker.now_ms(), "busy until a moment that is over")
                 _demand(not alone or self._owner(record) is not part, f"{part} waits for its own claim")
-            case Retry(UnsettledWork()) if _status(record) == "in_progress":
-                self._again("unsettled record", self._mode.held, self._tally.held, self._owner(record))
-            case Retry(UnsettledWork()):
-                _demand(len(part.worker.parts) > 1, f"unsettled, but the record is {_status(record)}")
-            case Retry(ClaimLost()):
+            case Unsettled(error):
+                alone = len(part.worker.parts) == 1
+                _demand(
+                    not alone or _status(record) == "in_progress", f"unsettled, but the record is {_status(record)}"
+                )
+                met = self._attempt(error.record.claim_token, part.order)
+                self._again("unsettled record", self._mode.held, self._tally.held, met)
+            case Overtaken():
                 _demand(part.worker.lapsed, f"{part} lost its claim although its lease never lapsed")
             case _:
                 pass
@@ -204,6 +239,8 @@ class Watch:
 
     def _finish(self, order: str, status: str) -> None:
         _demand(status in self._mode.final, f"in the end the record is {status}")
+        if Cause.FORGOTTEN in self._mode.starts:
+            return  # what the deliveries were told may be of an earlier life
         for message in self._world.messages:
             ending = message.endings[order]
             _demand(
@@ -228,7 +265,7 @@ def _ended_as(outcome: Outcome | None) -> str | None:
             return "succeeded"
         case Rejected(recorded=True):
             return "failed"
-        case Retry(UnsettledWork()):
+        case Unsettled():
             return "in_progress"
         case _:
             return None
@@ -238,7 +275,7 @@ def cause_of(earlier: Part) -> Cause | None:
     """What became of an earlier attempt, so that another one could start. None if nothing did."""
     worker = earlier.worker
     if not earlier.ran:
-        return Cause.NOT_STARTED
+        return Cause.COUNTED if earlier.counted else Cause.NOT_STARTED
     if earlier.recorded:
         if not earlier.raised:
             return None
@@ -252,7 +289,7 @@ def cause_of(earlier: Part) -> Cause | None:
 
 def _missed(outcome: Outcome | None) -> bool:
     """Whether the work had ended, and the table was not told."""
-    return isinstance(outcome, Unavailable) or (isinstance(outcome, Retry) and not isinstance(outcome.error, ClaimLost))
+    return isinstance(outcome, Unavailable | Retry)
 
 
 def _demand(holds: bool, rule: str) -> None:  # noqa: FBT001 - reads as a sentence

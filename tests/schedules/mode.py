@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -55,6 +56,10 @@ class Cause(StrEnum):
     UNKNOWN = "the effect is made, its answer is lost, and the work raises"
     ASKED = "the work fails before its effect, and its policy says: try again"
     NOT_STARTED = "the claim is written, but its answer is lost or the process dies: the work never started"
+    COUNTED = (
+        "the start is counted for `starts_max`, but its answer is lost or the process dies: the work never started"
+    )
+    FORGOTTEN = "the delivery comes after the record's life"
 
 
 class NotYet(Exception):
@@ -97,6 +102,11 @@ class Mode:
         """How often the work is started when nothing goes wrong around it."""
         return 0 if self.plan else 1 + (Cause.ASKED in self.starts)
 
+    @property
+    def life_ms(self) -> float:
+        """How long an outcome is remembered."""
+        return math.inf if self.policy.retention is None else self.policy.retention.total_seconds() * 1000
+
     def handle(self, worker: Worker) -> None:
         """One receive: a whole invocation of the real consumer, in the worker's process."""
         endings: list[Ending] = []
@@ -132,6 +142,8 @@ class Mode:
             except Exception:
                 part.raised = True
                 raise
+            finally:
+                part.worked_until = part.worker.world.now
 
         return work
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from idem.policy import SKEW_MARGIN
 from tests.schedules.checks import Tally
 from tests.schedules.mode import Cause
 from tests.schedules.modes import MODES
 
-COLUMNS = ("complete", "hold", "commit", "guard")
+COLUMNS = ("complete", "hold", "one-start", "commit", "guard")
 ROWS = (
     Cause.DIED_AFTER,
     Cause.UNRECORDED,
@@ -16,6 +17,11 @@ ROWS = (
     Cause.UNKNOWN,
     Cause.DIED_BEFORE,
     Cause.NOT_STARTED,
+    Cause.COUNTED,
+)
+ANYTHING_ELSE = (
+    "anything else: races, lost answers, conflicts, throttles, late requests,"
+    f" clocks apart by no more than `skew_margin` ({SKEW_MARGIN.total_seconds():.0f} s unless the policy says otherwise)"
 )
 BEGIN, END = "<!-- reruns:begin -->", "<!-- reruns:end -->"
 
@@ -26,14 +32,14 @@ def table(tallies: Mapping[str, Tally]) -> str:
         "| what happens | " + " | ".join(MODES[name].title for name in COLUMNS) + " |",
         "|---" * (1 + len(COLUMNS)) + "|",
         *(f"| {row} | " + " | ".join(cell(row, name, tallies[name]) for name in COLUMNS) + " |" for row in ROWS),
-        "| anything else: races, lost answers, conflicts, throttles, late requests, clocks apart | "
-        + " | ".join(["once"] * len(COLUMNS))
-        + " |",
+        f"| {ANYTHING_ELSE} | " + " | ".join(["once"] * len(COLUMNS)) + " |",
     ]
     return "\n".join(lines)
 
 
 def cell(cause: Cause, name: str, tally: Tally) -> str:
+    if cause is Cause.COUNTED and MODES[name].starts_max is None:
+        return "-"
     if tally.effects[cause]:
         return "**effect made again**"
     if tally.held[cause]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.schedules.__main__ import Job, pairs_of_faults, short
+from tests.schedules.__main__ import Job, for_the_table, short
 from tests.schedules.checks import Tally
 from tests.schedules.explore import Broken, exhaustive, random, replayed
 from tests.schedules.modes import MODES
@@ -18,7 +18,7 @@ README = Path(__file__).parents[2] / "README.md"
 
 @pytest.fixture(scope="session")
 def tallies() -> dict[str, Tally]:
-    """What the schedules with two faults showed, by mode."""
+    """What the schedules of the table showed, by mode."""
     return {}
 
 
@@ -32,8 +32,8 @@ def test_no_schedule_with_one_fault_and_no_random_one_breaks_a_rule(job: Job) ->
     _say(job.run())
 
 
-@pytest.mark.parametrize("job", list(pairs_of_faults()), ids=str)
-def test_no_schedule_with_two_faults_breaks_a_rule(job: Job, tallies: dict[str, Tally]) -> None:
+@pytest.mark.parametrize("job", list(for_the_table()), ids=str)
+def test_no_schedule_of_the_table_breaks_a_rule(job: Job, tallies: dict[str, Tally]) -> None:
     tallies[job.mode] = job.run()
     _say(tallies[job.mode])
 

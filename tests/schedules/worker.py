@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from idem import Done, Outcome, Rejected, Retry
+from idem import Done, Outcome, Rejected
+from idem.delivery import Unsettled
 from idem.dynamo.sender import RETRY_CAP_MS
-from idem.errors import UnsettledWork
 from idem.flow import ANSWER_MS
 from tests.schedules.faults import EFFECT
 
@@ -122,9 +122,11 @@ class Part:
 
     worker: Worker
     order: str
+    counted: bool = False  # its start was counted by itself
     ran: bool = False  # its work was started
     raised: bool = False  # its work ended with an error
     effect: bool = False  # its work's effect was made
+    worked_until: int = 0  # when its work had ended
     recorded: bool = False  # an outcome of its claim was written to the record
     acknowledged: bool = False  # its source told the queue to forget it
     outcome: Outcome | None = None
@@ -139,6 +141,4 @@ class Part:
 
 def is_final(outcome: Outcome | None) -> bool:
     """Whether a redelivery could only be answered in the same way, as long as nobody is at work."""
-    return isinstance(outcome, Done | Rejected) or (
-        isinstance(outcome, Retry) and isinstance(outcome.error, UnsettledWork)
-    )
+    return isinstance(outcome, Done | Rejected | Unsettled)

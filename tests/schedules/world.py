@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 from greenlet import getcurrent, greenlet
 
@@ -29,7 +29,7 @@ STEPS_MAX = 2_000  # a schedule that is longer does not end
 
 
 class Violation(BaseException):
-    """A rule was broken. Not an Exception, so that the code under test cannot catch it."""
+    """A rule was broken. Work that raises it has ended like any other, so the world keeps it and ends the schedule itself."""
 
 
 class Choices(Protocol):
@@ -89,9 +89,13 @@ class World:
         self._log = log
         self._hub = getcurrent()
         self._late: list[tuple[int, Worker, str, Mapping[str, Any]]] = []
+        self._broken: Violation | None = None
 
     def run(self) -> None:
+        """Raises Violation."""
         for self.steps in range(STEPS_MAX):
+            if self._broken:
+                raise self._broken
             self._receive_what_is_due()
             ready = [worker for worker in self.workers if not worker.ended and worker.wakes_at <= self.now]
             if ready:
@@ -147,7 +151,8 @@ class World:
         try:
             self._handle(worker)
         except Crash:
-            worker.crashed = True
+            if self._broken:
+                return
         worker.ended, worker.ended_at, worker.last_step = True, self.now, self.steps
         self._answer(worker)
 
@@ -158,7 +163,7 @@ class World:
             self.note(worker, f"{part.order} ends: {'crash' if worker.crashed else part.outcome}")
             if not isinstance(message.endings.get(part.order), Done):
                 message.endings[part.order] = part.outcome
-        self.on_end(worker)
+        self._judge(self.on_end, worker)
         if all(isinstance(ending, Done) for ending in message.endings.values()):
             message.settled, message.comes_at = True, None
         elif not self._is_final(worker):
@@ -205,6 +210,8 @@ class World:
     def park(self, operation: str) -> Fault | None:
         """Stop the worker that is running; goes on when it is chosen, with the fault that was chosen."""
         worker = self.current()
+        if self._broken or worker.crashed:
+            raise Crash("a process that is dead does nothing more")
         worker.operation = operation
         fault: Fault | None = self._hub.switch()
         return fault
@@ -224,10 +231,10 @@ class World:
             case None:
                 return self._apply(worker, operation, request)
             case Fault.CRASH_BEFORE:
-                raise Crash(operation)
+                self._crash(worker, operation)
             case Fault.CRASH_AFTER:
                 self._apply_unheard(worker, operation, request)
-                raise Crash(operation)
+                self._crash(worker, operation)
             case Fault.RETRIED:
                 self._apply_unheard(worker, operation, request)
                 self.park("sleep")
@@ -245,6 +252,11 @@ class World:
             return partly_of(fault, applied)
         raise error_of(fault, operation, len(request.get("TransactItems", ())))
 
+    def _crash(self, worker: Worker, operation: str) -> NoReturn:
+        """End the process: what it still does while the error goes up has no effect."""
+        worker.crashed = True
+        raise Crash(operation)
+
     def _delay(self, worker: Worker, past_the_lease: bool) -> None:  # noqa: FBT001 - two kinds of one thing
         if past_the_lease:
             worker.stalled = True
@@ -259,7 +271,7 @@ class World:
             part = worker.parts[request["order"]]
             self.note(worker, f"{part.order}: makes its effect")
             part.effect = True
-            self.on_effect(part)
+            self._judge(self.on_effect, part)
             self.effects[part.order].append(part)
             return None
         self.writer = worker
@@ -281,15 +293,23 @@ class World:
 
     def _changed(self, table: str, before: Item | None, after: Item | None) -> None:
         if table == RECORDS:
-            self.on_record(before, after)
+            self._judge(self.on_record, before, after)
         elif self.writer is not None and after is not None:
             order = after["order"]["S"]
             self.effects[order].append(self.writer.parts[order])
 
+    def _judge(self, rules: Callable[..., None], *about: Any) -> None:
+        """Ask the referee. What is broken ends the schedule, also where the code under test goes on."""
+        try:
+            rules(*about)
+        except Violation as violation:
+            self._broken = self._broken or violation
+            raise
+
     def start(self, part: Part) -> int:
         """The work on an order starts. The number of starts before it."""
         self.note(part.worker, f"{part.order}: starts its work")
-        self.on_start(part)
+        self._judge(self.on_start, part)
         part.ran = True
         self.runs[part.order].append(part)
         return len(self.runs[part.order]) - 1
