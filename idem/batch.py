@@ -31,6 +31,8 @@ from idem.steps import Claimed, Met, Step, Waiting, Worked, chunks, predecessors
 from idem.store import Complete, broken, tried
 from idem.writes import Commit
 
+LOOKS_MS = 500  # what looking again at held keys may take when patience is over: a last look, but not at thousands
+
 
 class Batch:
     """Takes the deliveries of one invocation to their endings. One object serves one invocation.
@@ -75,7 +77,8 @@ class Batch:
             late, self._late = sorted(self._late, key=lambda step: step.waiting.index), []
             if all(map(self._is_blocked, late)):
                 tries = self._pause(tries)
-                late = [self._asked_again(step) for step in late]
+                looked = self._clock.now_ms()
+                late = [self._asked_again(step, looked) for step in late]
             yield self._lanes(late)
             self._recorder.settle()
         for one in waiting:
@@ -255,8 +258,10 @@ class Batch:
         self._clock.sleep_ms(max(0, min(pause, self._patient_until - self._clock.now_ms())))
         return tries + 1
 
-    def _asked_again(self, step: Step) -> Step:
-        if not (isinstance(step, Met) and isinstance(step.answer, Held) and self._is_patient()):
+    def _asked_again(self, step: Step, began: int) -> Step:
+        """The step, asked for its key again if that was held. What has no time left for that in this round is told to come again."""
+        in_time = self._is_patient() or self._clock.now_ms() - began <= LOOKS_MS
+        if not (isinstance(step, Met) and isinstance(step.answer, Held) and in_time):
             return step
         answer = tried(partial(self._flow.look_again, self._request(step.waiting)))
         return self._step(step.waiting, answer, step.claim_ms)

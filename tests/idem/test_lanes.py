@@ -96,13 +96,14 @@ def test_the_cancellation_of_an_invocation_is_no_ending_of_its_works() -> None:
             begun.set()
             await asyncio.Event().wait()
 
-        running = asyncio.ensure_future(run_async([lane("ab", ended)], call, 1))
+        running = asyncio.ensure_future(run_async([lane("ab", ended)], call, 1, threads))
         await begun.wait()
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await running
 
-    asyncio.run(asyncio.wait_for(main(), PATIENCE_S))
+    with ThreadPoolExecutor(2) as threads:
+        asyncio.run(asyncio.wait_for(main(), PATIENCE_S))
     assert ended == []
 
 

@@ -118,7 +118,7 @@ class Watch:
         if after is None:
             _demand(_number(before, "attempt") == 1, "only a first attempt that never ran leaves nothing behind")
             return
-        counted = owner.counted if self._mode.starts_max is not None else True
+        counted = owner.counted if self._mode.counts_starts else True
         left = _number(before, "starts") - int(counted)
         _demand(_status(after) == "failed", f"work that never ran is {_status(after)}")
         _demand(_number(after, "starts") == left, f"{owner} never ran, and {_number(after, 'starts')} starts are left")
@@ -126,7 +126,7 @@ class Watch:
     def _begun(self, before: Item | None, after: Item | None) -> None:
         """Where starts are limited, each is counted by itself when its work's turn comes."""
         owner = self._owner(before)
-        _demand(self._mode.starts_max is not None, "without a limit the claim counts the start")
+        _demand(self._mode.counts_starts, "where starts do not matter the claim counts the start")
         _demand(self._world.writer is owner.worker, "only its owner counts the start of a claim")
         counted = _number(after, "starts") - _number(before, "starts")
         _demand(counted in {0, 1}, f"a start counts {counted}")  # none, when the SDK repeats it
@@ -138,7 +138,8 @@ class Watch:
         _demand(
             left <= 0, f"{self._world.writer} took over from {owner}, whose lease lasts {left} ms more by its own clock"
         )
-        _demand(not self._mode.held or self._mode.starts_max is not None, "held work is not taken over")
+        started = _number(before, "starts") > 0
+        _demand(not (self._mode.holds and started), "held work that was started is not taken over")
         self._next_attempt(before, after)
 
     def _taken_over_from_the_failed(self, before: Item | None, after: Item | None) -> None:
@@ -150,7 +151,7 @@ class Watch:
         _demand(_token(after) != _token(before), "a takeover has a token of its own")
         _demand(_number(after, "attempt") == _number(before, "attempt") + 1, "a takeover raises the attempt by one")
         earlier = {_number(before, "starts")} | ({0} if self._is_over(before) else set())
-        counted = _number(after, "starts") - int(self._mode.starts_max is None)
+        counted = _number(after, "starts") - int(not self._mode.counts_starts)
         _demand(
             counted in earlier, f"a takeover of {_number(before, 'starts')} starts makes {_number(after, 'starts')}"
         )
@@ -172,9 +173,10 @@ class Watch:
         left = part.worker.started_at + INVOCATION_MS - self._world.now
         _demand(not part.ran, "one delivery starts its work once")
         _demand(left >= RESERVE_MS, f"{part} starts {left} ms before its invocation's end")
-        if self._mode.starts_max is not None:
+        if self._mode.counts_starts:
             _demand(part.counted, f"the start of {part} is not counted")
-            _demand(len(runs) < self._mode.starts_max, "more starts than the limit allows")
+            limit = self._mode.starts_max
+            _demand(limit is None or len(runs) < limit, "more starts than the limit allows")
         if runs:
             self._again("start", self._mode.starts, self._tally.starts, runs[-1])
 

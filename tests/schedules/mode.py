@@ -18,6 +18,7 @@ from idem import (
     Delivery,
     DynamoStore,
     Ending,
+    Lapsed,
     Policy,
     Put,
     SqsSource,
@@ -56,9 +57,7 @@ class Cause(StrEnum):
     UNKNOWN = "the effect is made, its answer is lost, and the work raises"
     ASKED = "the work fails before its effect, and its policy says: try again"
     NOT_STARTED = "the claim is written, but its answer is lost or the process dies: the work never started"
-    COUNTED = (
-        "the start is counted for `starts_max`, but its answer is lost or the process dies: the work never started"
-    )
+    COUNTED = "the start is counted, for `starts_max` or held work, but its answer is lost or the process dies: the work never started"
     FORGOTTEN = "the delivery comes after the record's life"
 
 
@@ -96,6 +95,15 @@ class Mode:
     starts_max: int | None = None
     writes: bool = False
     expired: bool = False
+
+    @property
+    def holds(self) -> bool:
+        return self.policy.lapsed is Lapsed.HOLD
+
+    @property
+    def counts_starts(self) -> bool:
+        """Whether the start of the work is counted by itself."""
+        return self.starts_max is not None or self.holds
 
     @property
     def clean_starts(self) -> int:

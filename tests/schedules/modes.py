@@ -44,7 +44,7 @@ MODES: Mapping[str, Mode] = {
             title="claim and complete, lapsed work held",
             work=effect,
             policy=policy(lapsed=Lapsed.HOLD, permanent=(OSError,)),
-            held=REPEATS | {Cause.NOT_STARTED},
+            held=REPEATS | {Cause.COUNTED},
             final=frozenset({"succeeded", "failed", "in_progress"}),
         ),
         Mode(

@@ -38,7 +38,7 @@ def table(tallies: Mapping[str, Tally]) -> str:
 
 
 def cell(cause: Cause, name: str, tally: Tally) -> str:
-    if cause is Cause.COUNTED and MODES[name].starts_max is None:
+    if cause is Cause.COUNTED and not MODES[name].counts_starts:
         return "-"
     if tally.effects[cause]:
         return "**effect made again**"
