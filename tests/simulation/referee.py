@@ -1,0 +1,559 @@
+"""Keeps its own log of what was delivered, started, ended, written and acknowledged, and says which rule was broken.
+
+It never asks the code under test. Its own facts: the world's time, the table's items as they change, and the runs of the work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from idem.policy import Kind
+from tests.simulation.fibers import START_MS
+from tests.simulation.parts import Invocation, Message, Run, Success
+from tests.simulation.rules import Rule
+from tests.simulation.works import ForgottenError, MAKES_NOTHING, PermanentError, TransientError
+
+if TYPE_CHECKING:
+    from tests.simulation.environment import Environment
+    from tests.simulation.world import World
+
+SLACK_MS = 1  # two things of one moment have no order
+STOPS_REPEATING_MS = 1_500  # the store gives up so long before an invocation's end: pauses and an answer must fit
+
+
+class Breach(Exception):
+    """A rule was broken in a world."""
+
+    def __init__(self, rule: Rule, what: str) -> None:
+        super().__init__(f"{rule.name}: {what}")
+        self.rule, self.what = rule, what
+
+
+class Referee:
+    """Sits in one world. `breach` is the first rule that was broken."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.breach: Breach | None = None
+        self.runs: dict[str, list[Run]] = {}
+        self.successes: dict[str, list[Success]] = {}
+        self.rejected: dict[str, list[float]] = {}
+        self.contents: dict[str, str] = {}  # request hash -> content
+        self._drawn: dict[str, Invocation] = {}
+        self._by_token: dict[str, Run] = {}
+        self._claimed_at: dict[str, float] = {}
+        self._attempts: dict[str, int] = {}
+        self._open: dict[Environment, dict[str, Run]] = {}
+        self._troubled: set[str] = set()
+        self._effects: dict[str, list[Run | Success]] = {}
+        self._results: dict[str, tuple[float, str]] = {}
+        self._spans: dict[str, list[list[Any]]] = {}  # key -> spans in which it was in progress: from, to, token, lease
+        self._last_success: Success | None = None
+
+    def broken(self, rule: Rule, what: str) -> None:
+        if self.breach is None:
+            self.breach = Breach(rule, what)
+            self.world.hub.stopped = True
+
+    @property
+    def _now(self) -> float:
+        return self.world.hub.now
+
+    @property
+    def _blurred(self) -> bool:
+        """Whether the clocks differ by more than the margin: then times say nothing."""
+        return self.world.settings.clocks == "outside the margin"
+
+    # --- what the process does ---
+
+    def token_drawn(self, token: str, invocation: Invocation) -> None:
+        self._drawn[token] = invocation
+        invocation.tokens.append(token)
+
+    def sent(self, environment: Environment, invocation: Invocation, request: Mapping[str, Any], fault: str) -> bool:
+        """A request leaves a process; whether it carries the outcome of a run."""
+        open_runs = self._open.get(environment)
+        if not open_runs and fault == "none":
+            return False
+        text = repr(request)
+        if fault not in {"none", "slow", "slow answer"}:
+            self._troubled.update(token for token in self._drawn if token in text)
+        carries = False
+        for token, run in list(open_runs.items()) if open_runs else ():
+            if token in text:
+                del open_runs[token]  # type: ignore[union-attr]
+                run.sent_at = self._now
+                self._in_time(run)
+        if not carries:
+            carries = any(run.token is not None and run.ended_at is not None and run.token in text for run in invocation.runs)
+        return carries
+
+    def _in_time(self, run: Run) -> None:
+        """Whether an outcome is sent, or lost with its process, no later than it should have been sent."""
+        if run.ended_at is None:
+            return
+        due = run.ended_at + self.world.settings.record_within
+        if run.lease_ends_at is not None:
+            due = min(due, max(run.lease_ends_at, run.ended_at))
+        for begun, ended in sorted([*run.invocation.recordings, *run.invocation.environment.frozen_spans]):
+            if begun <= due + SLACK_MS:
+                due = max(due, ended)
+        if self._now > due + SLACK_MS:
+            late = self._now - run.ended_at
+            self.broken(
+                Rule.RECORDED_IN_TIME,
+                f"{run} ended {late:.0f} ms ago and its outcome was not sent before; record_within is"
+                f" {self.world.settings.record_within} ms",
+            )
+
+    def started(self, key: str, content: str, claim: Any, invocation: Invocation) -> Run:
+        runs = self.runs.setdefault(key, [])
+        skew = invocation.environment.clock.skew_ms
+        run = Run(
+            key=key,
+            number=len(runs) + 1,
+            content=content,
+            invocation=invocation,
+            token=claim.token if claim is not None else None,
+            attempt=claim.attempt if claim is not None else 0,
+            lease_until=claim.lease_until if claim is not None else None,
+            started_at=self._now,
+        )
+        if claim is not None:
+            run.lease_ends_at = claim.lease_until - skew
+            self._by_token[claim.token] = run
+        runs.append(run)
+        invocation.runs.append(run)
+        self.world.tally.runs += 1
+        self.world.note(invocation, f"{run} starts, attempt {run.attempt}")
+        self._may_start(run)
+        return run
+
+    def _may_start(self, run: Run) -> None:
+        settings, invocation = self.world.settings, run.invocation
+        if run.lease_ends_at is not None and self._now >= run.lease_ends_at:
+            self.broken(Rule.LEASE_LIVES, f"{run} starts {self._now - run.lease_ends_at:.0f} ms after its lease was over")
+        if settings.timeout is not None and settings.source != "once" and invocation.ends_at is not None:
+            left = invocation.ends_at - self._now
+            if left < settings.reserve - SLACK_MS:
+                self.broken(Rule.RESERVE_IS_LEFT, f"{run} starts {left:.0f} ms before the end; the reserve is {settings.reserve}")
+        most = settings.policy.starts_max
+        if most is not None and run.token is not None and not self._blurred and self._starts_of_life(run) > most:
+            self.broken(Rule.STARTS_MAX, f"{run} is a start more than the limit of {most}")
+        self._not_held_up(run)
+
+    def _starts_of_life(self, run: Run) -> int:
+        """The starts of a key since its record was forgotten or its life was over: the latest attempt number counts them."""
+        count = 0
+        for one in reversed(self.runs[run.key]):
+            count += 1
+            if one.attempt <= 1:
+                break
+        return count
+
+    def _not_held_up(self, run: Run) -> None:
+        invocation = run.invocation
+        claimed = self._claimed_at.get(run.token or "")
+        if claimed is None or invocation.troubled or self.world.settings.grouped:
+            return
+        for begun, ended, key in invocation.waits:
+            if claimed > begun or ended > self._now or key == run.key:
+                continue
+            idle = not any(
+                one is not run and one.started_at < ended and (one.ended_at or self._now) > begun for one in invocation.runs
+            )
+            if idle:
+                self.broken(
+                    Rule.WAITING_DELAYS_NOBODY,
+                    f"{run} was claimed and could start, while {invocation} waited {ended - begun:.0f} ms for {key}",
+                )
+
+    def ended(self, run: Run, *, done: bool, error: BaseException | None = None, never_ran: bool = False) -> None:
+        if run.ended_at is not None:
+            return
+        run.ended_at, run.done, run.error, run.never_ran = self._now, done, error, never_ran
+        if run.token is not None:
+            self._open.setdefault(run.invocation.environment, {})[run.token] = run
+        self.world.note(run.invocation, f"{run} ends: {run.ending}" + (f" ({type(error).__name__})" if error else ""))
+
+    def effect(self, run: Run) -> None:
+        """The effect of work in claim mode is made now."""
+        self.world.note(run.invocation, f"{run} makes its effect")
+        run.effect_at = self._now
+        for earlier in self.runs[run.key]:
+            if earlier is not run and earlier.effect_at is not None:
+                self._may_be_made_again(earlier, run)
+
+    def _may_be_made_again(self, earlier: Run, run: Run) -> None:
+        if why := self._why_again(earlier, run):
+            return
+        self.broken(Rule.ONCE, f"{run} makes the effect that {earlier} has made; {why or 'no row of the table allows it'}")
+
+    def _why_again(self, earlier: Run, run: Run) -> str | None:
+        """Which row of the README's table allows the effect again, None if none does."""
+        claimed = self._claimed_at.get(run.token or "", run.started_at)
+        if self._blurred:
+            return "clocks further apart than the margin"
+        if any(one.content != run.content for one in (earlier,)) and not self.world.settings.check:
+            return self._by_record(earlier, run, claimed)
+        return self._by_record(earlier, run, claimed)
+
+    def _by_record(self, earlier: Run, run: Run, claimed: float) -> str | None:
+        if earlier.recorded == "succeeded" and earlier.recorded_at is not None and earlier.recorded_at <= claimed:
+            return "its life is over" if self._life_is_over(earlier, claimed) else None
+        if earlier.recorded == "failed" and earlier.recorded_at is not None and earlier.recorded_at <= claimed:
+            if self._life_is_over(earlier, claimed):
+                return "its life is over"
+            return "it raised, and may be tried again" if self._meaning(earlier) is not Kind.PERMANENT else None
+        if earlier.raised:
+            return "it raised"
+        if earlier.died_at is not None:
+            return "its process died"
+        if earlier.token in self._troubled:
+            return "the table missed its recording"
+        if earlier.lease_ends_at is not None and claimed >= earlier.lease_ends_at:
+            return "its lease was over"
+        return None
+
+    def _life_is_over(self, run: Run, at: float) -> bool:
+        retention = self.world.settings.retention
+        return retention is not None and run.ended_at is not None and at >= run.ended_at + retention - self.world.settings.margin
+
+    def _meaning(self, run: Run) -> Kind:
+        error = run.error
+        if isinstance(error, TransientError):
+            return Kind.TRANSIENT
+        if isinstance(error, PermanentError):
+            return Kind.PERMANENT
+        if isinstance(error, ForgottenError):
+            return Kind.FORGET
+        return self.world.settings.policy.otherwise
+
+    def process_died(self, environment: Environment) -> None:
+        for run in (environment.busy.runs if environment.busy else ()):
+            if run.recorded is None:
+                run.died_at = self._now
+                if run.sent_at is None and run.token is not None:
+                    self._in_time(run)
+        self._open.pop(environment, None)
+
+    # --- what the table holds ---
+
+    def record_changed(self, key: str, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> None:
+        token = _text(after, "claimToken") or _text(before, "claimToken")
+        status = _text(after, "status")
+        if status == "in_progress":
+            self._claimed(key, before, after or {}, token)
+        else:
+            self._closed(key, before)
+            if before is not None and _text(before, "claimToken") != token:
+                pass
+            self._outcome(key, token, status, before, after)
+
+    def _claimed(self, key: str, before: Mapping[str, Any] | None, after: Mapping[str, Any], token: str) -> None:
+        attempt, lease = int(_number(after, "attempt")), _number(after, "leaseUntil")
+        expires = _number(after, "expiresAt")
+        renewed = before is not None and _text(before, "claimToken") == token
+        if expires and expires * 1000 < lease:
+            self.broken(Rule.LEASE_WITHIN_LIFE, f"the record of {key} expires {lease - expires * 1000:.0f} ms before its lease")
+        if renewed:
+            return
+        self._claimed_at[token] = self._now
+        if before is not None and _text(before, "status") == "in_progress":
+            if attempt <= _number(before, "attempt"):
+                self.broken(Rule.ATTEMPTS_RISE, f"{key}: attempt {attempt} took over attempt {_number(before, 'attempt'):.0f}")
+            holder = self._drawn.get(_text(before, "claimToken"))
+            if holder is not None and not self._blurred:
+                left = _number(before, "leaseUntil") - (self._now + holder.environment.clock.skew_ms)
+                expired = _number(before, "expiresAt")
+                if left > 0 and not (expired and expired * 1000 <= self._now):
+                    self.broken(Rule.LEASE_IS_KEPT, f"{key} was taken over {left:.0f} ms before its lease was over")
+        self._closed(key, before)
+        self._spans.setdefault(key, []).append([self._now, float("inf"), token, lease])
+        self._attempts[key] = attempt
+
+    def _closed(self, key: str, before: Mapping[str, Any] | None) -> None:
+        if before is not None and self._spans.get(key):
+            self._spans[key][-1][1] = min(self._spans[key][-1][1], self._now)
+
+    def _outcome(
+        self, key: str, token: str, status: str, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None
+    ) -> None:
+        run = self._by_token.get(token)
+        if run is not None:
+            run.recorded, run.recorded_at = status or "absent", self._now
+        if before is not None and after is not None and _text(before, "claimToken") != token and self.world.settings.mode != "guard":
+            self.broken(Rule.FENCED, f"{key}: an outcome was written over another claim's record")
+        if run is None and self.world.settings.mode == "guard":
+            run = self._planned(key, token)
+        expires = _number(after, "expiresAt") if after is not None else 0
+        if status == "succeeded":
+            if run is not None and not run.done:
+                self.broken(
+                    Rule.ONLY_DONE_IS_SUCCEEDED, f"{run} is recorded as succeeded; it ended with {run.ending}"
+                )
+            content = run.content if run is not None else None
+            success = Success(key, token, self._now, expires * 1000 if expires else None, content, run)
+            self.successes.setdefault(key, []).append(success)
+            self._last_success = success
+        if status == "failed" and after is not None:
+            reclaimable = after["error"]["M"]["reclaimable"]["BOOL"]
+            if not reclaimable:
+                self.rejected.setdefault(key, []).append(self._now)
+        if status in {"succeeded", "failed"} and run is not None and run.ended_at is not None:
+            self._lives_long_enough(run, expires)
+
+    def _planned(self, key: str, token: str) -> Run | None:
+        """The run of a plan whose transaction carries this token."""
+        invocation = self._drawn.get(token)
+        runs = [run for run in invocation.runs if run.key == key] if invocation is not None else []
+        return runs[-1] if runs else None
+
+    def _lives_long_enough(self, run: Run, expires: float) -> None:
+        retention = self.world.settings.retention
+        if retention is None or run.ended_at is None or not expires:
+            return
+        wanted = run.ended_at + run.invocation.environment.clock.skew_ms + retention
+        if expires * 1000 < wanted - SLACK_MS:
+            self.broken(
+                Rule.LIFE_FROM_OUTCOME,
+                f"the record of {run} ends {(wanted - expires * 1000) / 1000:.1f} s earlier than its outcome and the retention say",
+            )
+
+    def committed(self, key: str) -> None:
+        """The effect of a transaction is written now, together with the record that changed just before."""
+        success = self._last_success
+        if success is None or success.key != key or success.at != self._now:
+            self.broken(Rule.FENCED, f"a write for {key} was committed without its record")
+            return
+        if success.run is not None:
+            success.run.effect_at = self._now
+        for earlier in self._effects.setdefault(key, []):
+            if isinstance(earlier, Success) and not self._is_over(earlier):
+                self.broken(Rule.ONCE, f"the effect of {key} is committed again by {success.run}, first by {earlier.run}")
+        self._effects[key].append(success)
+
+    def _is_over(self, success: Success) -> bool:
+        """Whether the life of a success is over by some clock, so that its work may be done again."""
+        if success.expires_at is None:
+            return False
+        skew = 40_000 if self._blurred else 2 * self.world.settings.margin
+        return self._now + skew >= success.expires_at
+
+    # --- what the sender gets ---
+
+    def returned(self, invocation: Invocation, error: BaseException | None) -> None:
+        """The handler has returned or raised."""
+        self._left_open(invocation)
+        if error is not None:
+            self._may_leave(invocation, error)
+
+    def _left_open(self, invocation: Invocation) -> None:
+        open_runs = self._open.get(invocation.environment, {})
+        for run in list(open_runs.values()):
+            if run.invocation is invocation:
+                self.broken(Rule.RECORDED_IN_TIME, f"{invocation} is over, and the outcome of {run} was not sent to the table")
+        if invocation.troubled or invocation.stalled or self._blurred:
+            return
+        if invocation.ends_at is not None and invocation.ends_at - self._now < STOPS_REPEATING_MS:
+            return
+        for token in invocation.tokens:
+            run = self._by_token.get(token)
+            for key, spans in self._spans.items():
+                if spans and spans[-1][2] == token and spans[-1][1] == float("inf"):
+                    what = f"after {run} ended with {run.ending}" if run else "and its work was not started"
+                    self.broken(Rule.CLAIMS_END, f"{invocation} is over, its claim on {key} is still in progress, {what}")
+
+    def _may_leave(self, invocation: Invocation, error: BaseException) -> None:
+        """Whether this error may leave the handler."""
+        settings = self.world.settings
+        if settings.source == "once":
+            self._own_error(invocation, error)
+            return
+        own = [run for run in invocation.runs if run.error is error and not isinstance(error, Exception)]
+        if own and not isinstance(error, __import__("asyncio").CancelledError):
+            return  # the process ends by it, and what had ended was recorded
+        if settings.source == "invoke" and type(error).__name__ == "Undone":
+            return
+        self.broken(
+            Rule.ENDINGS_ARE_APART,
+            f"{type(error).__name__} left the handler of {invocation}, {[str(one) for one in invocation.messages]}: {_said(error)}",
+        )
+
+    def _own_error(self, invocation: Invocation, error: BaseException) -> None:
+        """What a call of a function raises is its work's own error, if that ran and raised."""
+        runs = [run for run in invocation.runs if run.error is not None]
+        if not runs:
+            return
+        own = runs[-1].error
+        if error is own or isinstance(error, TimeoutError) or own in {error.__cause__, error.__context__} and isinstance(own, StopIteration):
+            return
+        if type(error) is type(own):
+            return
+        self.broken(Rule.OWN_ERROR_IS_SHOWN, f"{runs[-1]} raised {type(own).__name__}, and the call raised {_said(error)}")
+
+    def acknowledged(self, message: Message, invocation: Invocation, *, rejected_too: bool) -> None:
+        """The sender will not send this again. rejected_too: a recorded rejection may be acknowledged."""
+        self.world.note(invocation, f"{message} is acknowledged")
+        if message.buried:
+            return
+        lives = [one for one in self.successes.get(message.key, ()) if self._lived(one, invocation)]
+        if any(one.content in {None, message.content} or not self.world.settings.check for one in lives):
+            return
+        if lives:
+            self.broken(
+                Rule.MISMATCH_IS_TOLD,
+                f"{message} came with another content than {lives[-1].run} and was acknowledged; nobody is told",
+            )
+            return
+        if rejected_too and self.rejected.get(message.key):
+            if self.world.settings.check and not any(run.content == message.content for run in self.runs.get(message.key, ())):
+                self.broken(Rule.MISMATCH_IS_TOLD, f"{message} came with another content than was rejected, and was acknowledged")
+            return
+        self.broken(Rule.ACKNOWLEDGED_IS_RECORDED, f"{message} is acknowledged, and no record of {message.key} says that it is done")
+
+    def _lived(self, success: Success, invocation: Invocation) -> bool:
+        skew = 40_000 if self._blurred else 2 * self.world.settings.margin
+        return success.expires_at is None or success.expires_at + skew >= invocation.started_at
+
+    def undone(self, message: Message, invocation: Invocation) -> None:
+        """The function reported a message as undone."""
+        invocation.undone.add(message.number)
+        self.world.note(invocation, f"{message} is reported undone")
+        if not self._reason(message, invocation):
+            self.broken(
+                Rule.REASON_FOR_FAILING,
+                f"{message} ({message.key}, {message.group}) is reported undone by {invocation}, and nothing was in its way",
+            )
+
+    def _reason(self, message: Message, invocation: Invocation) -> str | None:
+        settings = self.world.settings
+        if invocation.troubled or invocation.stalled or self._blurred:
+            return "trouble"
+        if any(run.key == message.key and not run.done for run in invocation.runs):
+            return "its work did not end well"
+        if settings.timeout is not None and invocation.ends_at is not None:
+            if invocation.ends_at - self._now < settings.reserve + STOPS_REPEATING_MS:
+                return "the time was too short"
+        elif self._now - invocation.started_at > settings.horizon - settings.reserve - STOPS_REPEATING_MS:
+            return "the lease was over"
+        if settings.check and self._other_content(message, invocation):
+            return "another content"
+        if any(run.key == message.key and run.token in self._taken_over(message.key) for run in invocation.runs):
+            return "its claim was lost"
+        if self.rejected.get(message.key) and self._finally(message):
+            return "a stored failure"
+        return self._in_its_way(message, invocation)
+
+    def _in_its_way(self, message: Message, invocation: Invocation) -> str | None:
+        settings = self.world.settings
+        for begun, ended, token, lease in self._spans.get(message.key, ()):
+            if self._drawn.get(token) is invocation or ended < invocation.started_at or begun > self._now:
+                continue
+            lapsed = lease + self._skew_of(token) + 2 * settings.margin + 2_000
+            if lapsed >= invocation.started_at:
+                return "another attempt was at work on it"
+            if self._is_held():
+                return "held"
+            if settings.policy.starts_max is not None and self._real_starts(message.key) >= settings.policy.starts_max:
+                return "no starts are left"
+        if settings.grouped:
+            for other in invocation.messages:
+                if other is message:
+                    return None
+                if other.number in invocation.undone and (other.group == message.group or settings.source == "stream"):
+                    return "an earlier one of its group"
+        return None
+
+    def _skew_of(self, token: str) -> float:
+        holder = self._drawn.get(token)
+        return -holder.environment.clock.skew_ms if holder is not None else 0
+
+    def _is_held(self) -> bool:
+        return self.world.settings.policy.lapsed.value == "hold"
+
+    def _real_starts(self, key: str) -> int:
+        return len(self.runs.get(key, ()))
+
+    def _taken_over(self, key: str) -> set[str]:
+        return {span[2] for span in self._spans.get(key, ())[:-1]}
+
+    def _finally(self, message: Message) -> bool:
+        """Whether a stored failure of its key is right to be final."""
+        runs = self.runs.get(message.key, [])
+        most = self.world.settings.policy.starts_max
+        return any(self._meaning(run) is Kind.PERMANENT and run.raised for run in runs) or (
+            most is not None and len(runs) >= most
+        )
+
+    def _other_content(self, message: Message, invocation: Invocation) -> bool:
+        contents = {run.content for run in self.runs.get(message.key, ())}
+        contents |= {one.content for one in invocation.messages if one.key == message.key}
+        return bool(contents - {message.content})
+
+    def result_shown(self, key: str, content: str, shown: str, invocation: Invocation) -> None:
+        """A sender was shown the result of a key. Results that are not kept are shown as such."""
+        lives = [one for one in self.successes.get(key, ()) if self._lived(one, invocation)]
+        if not lives or lives[-1].run is None:
+            return
+        success = lives[-1]
+        if "omitted" in shown or "NotKept" in shown:
+            return
+        if success.result is None:
+            success.result = shown
+            return
+        run = success.run
+        if success.result != shown and run is not None and run.ending in KEPT:
+            self.broken(Rule.REPLAY_IS_THE_SAME, f"{key} was answered with {success.result} and now with {shown}")
+
+    # --- the end ---
+
+    def expected_to_run(self, key: str, item: Mapping[str, Any] | None, content: str) -> bool | None:
+        """Whether one more delivery in a healthy and quiet world runs the work; None where both are right."""
+        settings = self.world.settings
+        if item is None or self._blurred:
+            return True if item is None else None
+        expires = _number(item, "expiresAt")
+        if expires and expires * 1000 <= self._now:
+            return True if expires * 1000 + settings.margin + 10_000 < self._now else None
+        runs = self.runs.get(key, [])
+        most = settings.policy.starts_max
+        match _text(item, "status"):
+            case "succeeded":
+                return False
+            case "failed":
+                if most is not None and len(runs) >= most:
+                    return None
+                last = runs[-1] if runs else None
+                if last is None:
+                    return True
+                return None if self._meaning(last) is Kind.PERMANENT else True
+            case _:
+                if self._is_held():
+                    return False
+                if most is not None and len(runs) >= most:
+                    return None
+                return True
+
+
+KEPT = frozenset({"ok", "None", "text", "tuple", "result id", "http shape", "names that meet", "commit"})
+
+
+def _text(item: Mapping[str, Any] | None, name: str) -> str:
+    return str(item[name]["S"]) if item is not None and name in item else ""
+
+
+def _number(item: Mapping[str, Any] | None, name: str) -> float:
+    return float(item[name]["N"]) if item is not None and name in item else 0
+
+
+def _said(error: BaseException) -> str:
+    try:
+        return f"{type(error).__name__}: {error}"[:200]
+    except Exception:  # noqa: BLE001 - an error whose text raises
+        return type(error).__name__
+
+
+def since(at: float) -> str:
+    return f"{(at - START_MS) / 1000:.3f} s"
