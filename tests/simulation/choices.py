@@ -7,9 +7,11 @@ switched off, and it is counted how often it was met.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from hashlib import blake2b
 from itertools import accumulate
+from fnmatch import fnmatchcase
+from typing import ClassVar
 
 DULL = 0  # the run in which every choice that is not fixed is the dullest
 
@@ -17,7 +19,10 @@ DULL = 0  # the run in which every choice that is not fixed is the dullest
 class Kind:
     """One kind of choice: labels with weights, the dullest first."""
 
+    all: ClassVar[list[Kind]] = []
+
     def __init__(self, name: str, weights: Mapping[str, int]) -> None:
+        Kind.all.append(self)
         self.name = name
         self.labels = tuple(weights)
         self.index = {label: index for index, label in enumerate(self.labels)}
@@ -71,3 +76,19 @@ class Choices:
     def odd(self) -> dict[str, str]:
         """What is not at its dullest: with it, run 0 is the same world."""
         return {name: label for name, (kind, label) in self.taken.items() if label != kind.labels[0]}
+
+
+def switched_off(patterns: Sequence[str]) -> set[str]:
+    """The features that patterns such as `ending=System*` name. Raises LookupError for one that names none."""
+    found: set[str] = set()
+    for pattern in patterns:
+        named = {
+            f"{kind.name}={label}"
+            for kind in Kind.all
+            for label in kind.labels
+            if fnmatchcase(f"{kind.name}={label}", pattern)
+        }
+        if not named:
+            raise LookupError(f"{pattern!r} is no feature")
+        found |= named
+    return found

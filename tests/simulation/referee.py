@@ -12,7 +12,7 @@ from idem.policy import Kind
 from tests.simulation.fibers import START_MS
 from tests.simulation.parts import Invocation, Message, Run, Success
 from tests.simulation.rules import Rule
-from tests.simulation.works import ForgottenError, MAKES_NOTHING, PermanentError, TransientError
+from tests.simulation.works import EITHER, ForgottenError, PermanentError, TransientError
 
 if TYPE_CHECKING:
     from tests.simulation.environment import Environment
@@ -43,11 +43,10 @@ class Referee:
         self._drawn: dict[str, Invocation] = {}
         self._by_token: dict[str, Run] = {}
         self._claimed_at: dict[str, float] = {}
-        self._attempts: dict[str, int] = {}
+        self._claimed_content: dict[str, set[str]] = {}
         self._open: dict[Environment, dict[str, Run]] = {}
         self._troubled: set[str] = set()
         self._effects: dict[str, list[Run | Success]] = {}
-        self._results: dict[str, tuple[float, str]] = {}
         self._spans: dict[str, list[list[Any]]] = {}  # key -> spans in which it was in progress: from, to, token, lease
         self._last_success: Success | None = None
 
@@ -195,8 +194,6 @@ class Referee:
         claimed = self._claimed_at.get(run.token or "", run.started_at)
         if self._blurred:
             return "clocks further apart than the margin"
-        if any(one.content != run.content for one in (earlier,)) and not self.world.settings.check:
-            return self._by_record(earlier, run, claimed)
         return self._by_record(earlier, run, claimed)
 
     def _by_record(self, earlier: Run, run: Run, claimed: float) -> str | None:
@@ -205,7 +202,7 @@ class Referee:
         if earlier.recorded == "failed" and earlier.recorded_at is not None and earlier.recorded_at <= claimed:
             if self._life_is_over(earlier, claimed):
                 return "its life is over"
-            return "it raised, and may be tried again" if self._meaning(earlier) is not Kind.PERMANENT else None
+            return "it raised, and may be tried again" if self._may_be_tried_again(earlier) else None
         if earlier.raised:
             return "it raised"
         if earlier.died_at is not None:
@@ -220,15 +217,19 @@ class Referee:
         retention = self.world.settings.retention
         return retention is not None and run.ended_at is not None and at >= run.ended_at + retention - self.world.settings.margin
 
-    def _meaning(self, run: Run) -> Kind:
-        error = run.error
-        if isinstance(error, TransientError):
-            return Kind.TRANSIENT
-        if isinstance(error, PermanentError):
-            return Kind.PERMANENT
-        if isinstance(error, ForgottenError):
-            return Kind.FORGET
-        return self.world.settings.policy.otherwise
+    def _may_be(self, run: Run, kind: Kind) -> bool:
+        """Whether how a run ended may mean this to its record."""
+        policy, error = self.world.settings.policy, run.error
+        if not isinstance(error, Exception):
+            return kind in {policy.otherwise, Kind.TRANSIENT}  # what is no Exception, and what shows that nothing ran
+        classified = self.world.choices.taken["classify"][1]
+        if classified == "raises":
+            return kind is policy.otherwise
+        listed = next((kind for listed, kind in LISTED.items() if isinstance(error, listed)), policy.otherwise)
+        return kind is listed or (classified == "junk" and kind is policy.otherwise)
+
+    def _may_be_tried_again(self, run: Run) -> bool:
+        return self._may_be(run, Kind.TRANSIENT) or self._may_be(run, Kind.FORGET)
 
     def process_died(self, environment: Environment) -> None:
         for run in (environment.busy.runs if environment.busy else ()):
@@ -247,8 +248,6 @@ class Referee:
             self._claimed(key, before, after or {}, token)
         else:
             self._closed(key, before)
-            if before is not None and _text(before, "claimToken") != token:
-                pass
             self._outcome(key, token, status, before, after)
 
     def _claimed(self, key: str, before: Mapping[str, Any] | None, after: Mapping[str, Any], token: str) -> None:
@@ -260,6 +259,9 @@ class Referee:
         if renewed:
             return
         self._claimed_at[token] = self._now
+        content = self.contents.get(_text(after, "requestHash"))
+        if content is not None:
+            self._claimed_content.setdefault(key, set()).add(content)
         if before is not None and _text(before, "status") == "in_progress":
             if attempt <= _number(before, "attempt"):
                 self.broken(Rule.ATTEMPTS_RISE, f"{key}: attempt {attempt} took over attempt {_number(before, 'attempt'):.0f}")
@@ -271,7 +273,6 @@ class Referee:
                     self.broken(Rule.LEASE_IS_KEPT, f"{key} was taken over {left:.0f} ms before its lease was over")
         self._closed(key, before)
         self._spans.setdefault(key, []).append([self._now, float("inf"), token, lease])
-        self._attempts[key] = attempt
 
     def _closed(self, key: str, before: Mapping[str, Any] | None) -> None:
         if before is not None and self._spans.get(key):
@@ -298,8 +299,9 @@ class Referee:
             self.successes.setdefault(key, []).append(success)
             self._last_success = success
         if status == "failed" and after is not None:
-            reclaimable = after["error"]["M"]["reclaimable"]["BOOL"]
-            if not reclaimable:
+            most = self.world.settings.policy.starts_max
+            used_up = most is not None and _number(after, "starts") >= most
+            if used_up or not after["error"]["M"]["reclaimable"]["BOOL"]:
                 self.rejected.setdefault(key, []).append(self._now)
         if status in {"succeeded", "failed"} and run is not None and run.ended_at is not None:
             self._lives_long_enough(run, expires)
@@ -401,15 +403,14 @@ class Referee:
         lives = [one for one in self.successes.get(message.key, ()) if self._lived(one, invocation)]
         if any(one.content in {None, message.content} or not self.world.settings.check for one in lives):
             return
-        if lives:
-            self.broken(
-                Rule.MISMATCH_IS_TOLD,
-                f"{message} came with another content than {lives[-1].run} and was acknowledged; nobody is told",
-            )
-            return
+        if self.world.settings.check and not any(run.content == message.content for run in self.runs.get(message.key, ())):
+            if self._other_content(message, invocation) or self._claimed_with_other_content(message):
+                self.broken(
+                    Rule.MISMATCH_IS_TOLD,
+                    f"{message} came with another content than its key had before, and was acknowledged; nobody is told",
+                )
+                return
         if rejected_too and self.rejected.get(message.key):
-            if self.world.settings.check and not any(run.content == message.content for run in self.runs.get(message.key, ())):
-                self.broken(Rule.MISMATCH_IS_TOLD, f"{message} came with another content than was rejected, and was acknowledged")
             return
         self.broken(Rule.ACKNOWLEDGED_IS_RECORDED, f"{message} is acknowledged, and no record of {message.key} says that it is done")
 
@@ -431,7 +432,7 @@ class Referee:
         settings = self.world.settings
         if invocation.troubled or invocation.stalled or self._blurred:
             return "trouble"
-        if any(run.key == message.key and not run.done for run in invocation.runs):
+        if any(run.key == message.key and (not run.done or run.ending in EITHER) for run in invocation.runs):
             return "its work did not end well"
         if settings.timeout is not None and invocation.ends_at is not None:
             if invocation.ends_at - self._now < settings.reserve + STOPS_REPEATING_MS:
@@ -462,9 +463,14 @@ class Referee:
             for other in invocation.messages:
                 if other is message:
                     return None
-                if other.number in invocation.undone and (other.group == message.group or settings.source == "stream"):
+                if other.group == message.group and self._failed(other, invocation):
                     return "an earlier one of its group"
         return None
+
+    def _failed(self, message: Message, invocation: Invocation) -> bool:
+        return message.number in invocation.undone or any(
+            run.key == message.key and not run.done for run in invocation.runs
+        )
 
     def _skew_of(self, token: str) -> float:
         holder = self._drawn.get(token)
@@ -483,7 +489,7 @@ class Referee:
         """Whether a stored failure of its key is right to be final."""
         runs = self.runs.get(message.key, [])
         most = self.world.settings.policy.starts_max
-        return any(self._meaning(run) is Kind.PERMANENT and run.raised for run in runs) or (
+        return any(run.raised and self._may_be(run, Kind.PERMANENT) for run in runs) or (
             most is not None and len(runs) >= most
         )
 
@@ -492,13 +498,16 @@ class Referee:
         contents |= {one.content for one in invocation.messages if one.key == message.key}
         return bool(contents - {message.content})
 
+    def _claimed_with_other_content(self, message: Message) -> bool:
+        return any(content != message.content for content in self._claimed_content.get(message.key, ()))
+
     def result_shown(self, key: str, content: str, shown: str, invocation: Invocation) -> None:
         """A sender was shown the result of a key. Results that are not kept are shown as such."""
         lives = [one for one in self.successes.get(key, ()) if self._lived(one, invocation)]
         if not lives or lives[-1].run is None:
             return
         success = lives[-1]
-        if "omitted" in shown or "NotKept" in shown:
+        if "resultOmitted" in shown or "NotKept" in shown:
             return
         if success.result is None:
             success.result = shown
@@ -509,11 +518,17 @@ class Referee:
 
     # --- the end ---
 
-    def expected_to_run(self, key: str, item: Mapping[str, Any] | None, content: str) -> bool | None:
+    def done_for(self, key: str) -> int:
+        """How much was done for a key: starts of its work or, of a plan, that may be called for a duplicate, its successes."""
+        return len((self.successes if self.world.settings.mode == "guard" else self.runs).get(key, ()))
+
+    def expected_to_run(self, key: str, item: Mapping[str, Any] | None) -> bool | None:
         """Whether one more delivery in a healthy and quiet world runs the work; None where both are right."""
         settings = self.world.settings
-        if item is None or self._blurred:
-            return True if item is None else None
+        if self._blurred or self._leaves_no_time():
+            return None
+        if item is None:
+            return True
         expires = _number(item, "expiresAt")
         if expires and expires * 1000 <= self._now:
             return True if expires * 1000 + settings.margin + 10_000 < self._now else None
@@ -528,7 +543,7 @@ class Referee:
                 last = runs[-1] if runs else None
                 if last is None:
                     return True
-                return None if self._meaning(last) is Kind.PERMANENT else True
+                return None if self._may_be(last, Kind.PERMANENT) else True
             case _:
                 if self._is_held():
                     return False
@@ -536,7 +551,17 @@ class Referee:
                     return None
                 return True
 
+    def _leaves_no_time(self) -> bool:
+        """Whether the reserve is as long as an invocation, so that nothing can ever start."""
+        settings = self.world.settings
+        return settings.source != "once" and settings.reserve + 200 >= settings.horizon
 
+
+LISTED = {
+    TransientError: Kind.TRANSIENT,
+    PermanentError: Kind.PERMANENT,
+    ForgottenError: Kind.FORGET,
+}
 KEPT = frozenset({"ok", "None", "text", "tuple", "result id", "http shape", "names that meet", "commit"})
 
 

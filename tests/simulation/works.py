@@ -144,7 +144,7 @@ COMMITS: dict[str, Callable[[str, str], Commit]] = {
     "commit of no writes at all": lambda _key, run: Commit(None, {"run": run}),  # type: ignore[arg-type]
     "commit of an odd result": lambda key, run: Commit([_put(key)], {run}),
 }
-MAKES_NOTHING = {"commit without writes"}  # of the commits that may succeed
+EITHER = {"commit of a generator"}  # may be refused as well
 MAY_SUCCEED = {"commit", "commit of a tuple", "commit of a generator", "commit without writes", "commit of an odd result"}
 
 RAISES: dict[str, Callable[[], BaseException]] = {
