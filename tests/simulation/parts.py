@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+from tests.simulation.choices import Kind
 
 
 @dataclass(eq=False, slots=True)
@@ -118,6 +120,11 @@ class Tally:
     calls: int = 0
     deaths: int = 0
     features: dict[str, int] = field(default_factory=dict)
+
+    def met(self, taken: Mapping[str, tuple[Kind, str]]) -> None:
+        """Count every feature of a world once."""
+        for feature in {f"{kind.name}={label}" for kind, label in taken.values()}:
+            self.features[feature] = self.features.get(feature, 0) + 1
 
     def add(self, other: Tally) -> None:
         self.worlds += other.worlds

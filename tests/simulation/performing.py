@@ -78,6 +78,7 @@ class Performer:
             await asyncio.sleep(milliseconds / 1000)
 
     def _begin(self, key: str, content: str, claim: Any) -> Run:
+        self._environment.still_lives()
         invocation = current().owner
         run = self._world.referee.started(key, content, claim, invocation)
         settings = self._world.settings
@@ -105,6 +106,7 @@ class Performer:
 
     def _middle(self, run: Run) -> None:
         """The effect of work in claim mode; the effects of a Commit are written with the record."""
+        self._environment.still_lives()
         if run.ending == "dies before its effect":
             self._environment.crash()
         nothing = run.ending in works.NEVER_RUN or run.ending in works.MISPLACED

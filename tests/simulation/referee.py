@@ -43,6 +43,7 @@ class Referee:
         self._drawn: dict[str, Invocation] = {}
         self._by_token: dict[str, Run] = {}
         self._claimed_at: dict[str, float] = {}
+        self._life_from: dict[str, int] = {}  # how many runs there were when the life of a key's record began
         self._claimed_content: dict[str, set[str]] = {}
         self._open: dict[Environment, dict[str, Run]] = {}
         self._troubled: set[str] = set()
@@ -138,18 +139,13 @@ class Referee:
             if left < settings.reserve - SLACK_MS:
                 self.broken(Rule.RESERVE_IS_LEFT, f"{run} starts {left:.0f} ms before the end; the reserve is {settings.reserve}")
         most = settings.policy.starts_max
-        if most is not None and run.token is not None and not self._blurred and self._starts_of_life(run) > most:
+        if most is not None and run.token is not None and not self._blurred and self._starts_of_life(run.key) > most:
             self.broken(Rule.STARTS_MAX, f"{run} is a start more than the limit of {most}")
         self._not_held_up(run)
 
-    def _starts_of_life(self, run: Run) -> int:
-        """The starts of a key since its record was forgotten or its life was over: the latest attempt number counts them."""
-        count = 0
-        for one in reversed(self.runs[run.key]):
-            count += 1
-            if one.attempt <= 1:
-                break
-        return count
+    def _starts_of_life(self, key: str) -> int:
+        """The starts of a key since its record was forgotten or its life was over."""
+        return len(self.runs.get(key, ())) - self._life_from.get(key, 0)
 
     def _not_held_up(self, run: Run) -> None:
         invocation = run.invocation
@@ -259,6 +255,8 @@ class Referee:
         if renewed:
             return
         self._claimed_at[token] = self._now
+        if before is None or (_number(before, "expiresAt") and _number(before, "expiresAt") * 1000 <= self._now):
+            self._life_from[key] = len(self.runs.get(key, ()))
         content = self.contents.get(_text(after, "requestHash"))
         if content is not None:
             self._claimed_content.setdefault(key, set()).add(content)
@@ -457,7 +455,7 @@ class Referee:
                 return "another attempt was at work on it"
             if self._is_held():
                 return "held"
-            if settings.policy.starts_max is not None and self._real_starts(message.key) >= settings.policy.starts_max:
+            if settings.policy.starts_max is not None and self._starts_of_life(message.key) >= settings.policy.starts_max:
                 return "no starts are left"
         if settings.grouped:
             for other in invocation.messages:
@@ -479,9 +477,6 @@ class Referee:
     def _is_held(self) -> bool:
         return self.world.settings.policy.lapsed.value == "hold"
 
-    def _real_starts(self, key: str) -> int:
-        return len(self.runs.get(key, ()))
-
     def _taken_over(self, key: str) -> set[str]:
         return {span[2] for span in self._spans.get(key, ())[:-1]}
 
@@ -490,7 +485,7 @@ class Referee:
         runs = self.runs.get(message.key, [])
         most = self.world.settings.policy.starts_max
         return any(run.raised and self._may_be(run, Kind.PERMANENT) for run in runs) or (
-            most is not None and len(runs) >= most
+            most is not None and self._starts_of_life(message.key) >= most
         )
 
     def _other_content(self, message: Message, invocation: Invocation) -> bool:
@@ -511,6 +506,8 @@ class Referee:
             return
         if success.result is None:
             success.result = shown
+            if success.run is not None and success.run.ending == "names that meet" and "number" not in shown:
+                self.broken(Rule.RESULT_IS_WHOLE, f"{success.run} returned two members, and the answer is {shown}")
             return
         run = success.run
         if success.result != shown and run is not None and run.ending in KEPT:
@@ -538,7 +535,7 @@ class Referee:
             case "succeeded":
                 return False
             case "failed":
-                if most is not None and len(runs) >= most:
+                if most is not None and self._starts_of_life(key) >= most:
                     return None
                 last = runs[-1] if runs else None
                 if last is None:
@@ -547,7 +544,7 @@ class Referee:
             case _:
                 if self._is_held():
                     return False
-                if most is not None and len(runs) >= most:
+                if most is not None and self._starts_of_life(key) >= most:
                     return None
                 return True
 

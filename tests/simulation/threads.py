@@ -77,6 +77,7 @@ class Loop(asyncio.BaseEventLoop):
         asyncio._set_running_loop(self)  # noqa: SLF001 - offered to event loops
         try:
             while True:
+                self._fiber.process.still_lives()
                 self._run_once()
                 if self._stopping:
                     break

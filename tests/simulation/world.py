@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from idem.canonical import request_hash
@@ -272,7 +272,3 @@ def watch(choices: Choices, *, notes: bool = False) -> World:
     world = World(choices, notes=notes)
     world.run()
     return world
-
-
-def features(taken: Mapping[str, tuple[Kind, str]]) -> Collection[str]:
-    return {f"{kind.name}={label}" for kind, label in taken.values()}
