@@ -80,7 +80,9 @@ def main() -> int:
         return 1
     say(
         f"\nno rule was broken in {tally.worlds} worlds: {tally.invocations} invocations, {tally.runs} starts of work,"
-        f" {tally.calls} calls to the table, {tally.deaths} deaths of a process\n\n{met(tally)}"
+        f" {tally.calls} calls to the table, {tally.deaths} deaths of a process\n\n{met(tally)}\n\n"
+        "effects made again, each as the README's table says: "
+        + (", ".join(f"{why} {times}" for why, times in tally.again.items()) or "none")
     )
     return 0
 

@@ -88,6 +88,7 @@ DURATION = Kind(
     {"20 ms": 8, "0": 1, "300 ms": 3, "2 s": 3, "half": 2, "to the brink": 2, "over": 1, "a lease": 1, "hangs": 1},
 )
 EFFECT = Kind("effect", {"yes": 6, "no": 1})
+DEPTH = Kind("depth", {str(more): 1 for more in range(40)})
 AWAITING = Kind("awaiting", {"awaits": 4, "blocks": 1})
 
 VALUES = {

@@ -15,7 +15,7 @@ from tests.simulation.threads import on_one_thread
 from tests.simulation.world import World, watch
 
 SEED = 20261201
-HAPPENS = frozenset({"fault", "ending", "duration", "effect", "awaiting", "batch", "environment", "twice", "call"})
+HAPPENS = frozenset({"fault", "ending", "duration", "effect", "awaiting", "depth", "batch", "environment", "twice", "call"})
 """Kinds of what happens, as against what the function and its policy are."""
 
 Base = Mapping[str, str]
@@ -50,6 +50,7 @@ PAIRS = (
     "queue, lanes of coroutines",
     "queue, two starts",
     "ordered queue",
+    "function",
     "function, coroutine",
 )
 

@@ -120,6 +120,7 @@ class Tally:
     calls: int = 0
     deaths: int = 0
     features: dict[str, int] = field(default_factory=dict)
+    again: dict[str, int] = field(default_factory=dict)  # why effects were made again, by rows of the README's table
 
     def met(self, taken: Mapping[str, tuple[Kind, str]]) -> None:
         """Count every feature of a world once."""
@@ -132,5 +133,6 @@ class Tally:
         self.runs += other.runs
         self.calls += other.calls
         self.deaths += other.deaths
-        for feature, times in other.features.items():
-            self.features[feature] = self.features.get(feature, 0) + times
+        for mine, others in ((self.features, other.features), (self.again, other.again)):
+            for name, times in others.items():
+                mine[name] = mine.get(name, 0) + times

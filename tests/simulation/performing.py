@@ -133,9 +133,12 @@ class Performer:
         if ending in works.COMMITS:
             referee.ended(run, done=ending in works.MAY_SUCCEED)
             return works.COMMITS[ending](run.key, name)
-        value = works.VALUES.get(ending, works.VALUES["ok"])(name)
         referee.ended(run, done=True)
-        return value
+        if self._world.settings.mode != "claim":
+            return works.COMMITS["commit"](run.key, name)
+        if ending == "deep":
+            return works.nested(int(self._world.pick(f"{run}.depth", kinds.DEPTH)))
+        return works.VALUES[ending](name)
 
     def _raised(self, run: Run, error: BaseException) -> None:
         if not self._environment.dead:

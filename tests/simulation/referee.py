@@ -6,6 +6,7 @@ It never asks the code under test. Its own facts: the world's time, the table's 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from idem.policy import Kind
@@ -18,16 +19,20 @@ if TYPE_CHECKING:
     from tests.simulation.environment import Environment
     from tests.simulation.world import World
 
+LAST_RECEIVES, LAST_PAUSE_MS = 8, 120_000  # a probe that is received again and again takes no longer
 SLACK_MS = 1  # two things of one moment have no order
 STOPS_REPEATING_MS = 1_500  # the store gives up so long before an invocation's end: pauses and an answer must fit
 
 
-class Breach(Exception):
-    """A rule was broken in a world."""
+@dataclass(frozen=True, slots=True)
+class Breach:
+    """A rule that was broken in a world, and how."""
 
-    def __init__(self, rule: Rule, what: str) -> None:
-        super().__init__(f"{rule.name}: {what}")
-        self.rule, self.what = rule, what
+    rule: Rule
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.rule.name}: {self.what}"
 
 
 class Referee:
@@ -181,31 +186,34 @@ class Referee:
                 self._may_be_made_again(earlier, run)
 
     def _may_be_made_again(self, earlier: Run, run: Run) -> None:
-        if why := self._why_again(earlier, run):
-            return
-        self.broken(Rule.ONCE, f"{run} makes the effect that {earlier} has made; {why or 'no row of the table allows it'}")
+        """Whether a row of the README's table allows the effects of these two runs, of which the second is made now."""
+        first, second = (earlier, run) if self._claim_of(earlier) <= self._claim_of(run) else (run, earlier)
+        why = self._why_again(first, self._claim_of(second))
+        if why is None:
+            self.broken(Rule.ONCE, f"{run} makes the effect that {earlier} has made; no row of the table allows it")
+        else:
+            self.world.tally.again[why] = self.world.tally.again.get(why, 0) + 1
 
-    def _why_again(self, earlier: Run, run: Run) -> str | None:
-        """Which row of the README's table allows the effect again, None if none does."""
-        claimed = self._claimed_at.get(run.token or "", run.started_at)
+    def _claim_of(self, run: Run) -> float:
+        return self._claimed_at.get(run.token or "", run.started_at)
+
+    def _why_again(self, first: Run, claimed: float) -> str | None:
+        """Why a key could be claimed at this time, after `first` had started: None if nothing allows it."""
         if self._blurred:
             return "clocks further apart than the margin"
-        return self._by_record(earlier, run, claimed)
-
-    def _by_record(self, earlier: Run, run: Run, claimed: float) -> str | None:
-        if earlier.recorded == "succeeded" and earlier.recorded_at is not None and earlier.recorded_at <= claimed:
-            return "its life is over" if self._life_is_over(earlier, claimed) else None
-        if earlier.recorded == "failed" and earlier.recorded_at is not None and earlier.recorded_at <= claimed:
-            if self._life_is_over(earlier, claimed):
-                return "its life is over"
-            return "it raised, and may be tried again" if self._may_be_tried_again(earlier) else None
-        if earlier.raised:
-            return "it raised"
-        if earlier.died_at is not None:
+        if first.recorded_at is not None and first.recorded_at <= claimed:
+            if self._life_is_over(first, claimed):
+                return "its life was over"
+            if first.recorded == "succeeded" or not self._may_be_tried_again(first):
+                return None
+            return "it raised, and may be tried again"
+        if first.raised:
+            return "it raised, and may be tried again"
+        if first.died_at is not None:
             return "its process died"
-        if earlier.token in self._troubled:
+        if first.token in self._troubled:
             return "the table missed its recording"
-        if earlier.lease_ends_at is not None and claimed >= earlier.lease_ends_at:
+        if first.lease_ends_at is not None and claimed >= first.lease_ends_at:
             return "its lease was over"
         return None
 
@@ -226,6 +234,10 @@ class Referee:
 
     def _may_be_tried_again(self, run: Run) -> bool:
         return self._may_be(run, Kind.TRANSIENT) or self._may_be(run, Kind.FORGET)
+
+    def forgotten(self, key: str, item: Mapping[str, Any]) -> None:
+        """TTL has deleted a record whose life was over."""
+        self._closed(key, item)
 
     def process_died(self, environment: Environment) -> None:
         for run in (environment.busy.runs if environment.busy else ()):
@@ -401,13 +413,12 @@ class Referee:
         lives = [one for one in self.successes.get(message.key, ()) if self._lived(one, invocation)]
         if any(one.content in {None, message.content} or not self.world.settings.check for one in lives):
             return
-        if self.world.settings.check and not any(run.content == message.content for run in self.runs.get(message.key, ())):
-            if self._other_content(message, invocation) or self._claimed_with_other_content(message):
-                self.broken(
-                    Rule.MISMATCH_IS_TOLD,
-                    f"{message} came with another content than its key had before, and was acknowledged; nobody is told",
-                )
-                return
+        if self.world.settings.check and self._answered_for_another(message, lives):
+            self.broken(
+                Rule.MISMATCH_IS_TOLD,
+                f"{message} came with another content than its key had before, and was acknowledged; nobody is told",
+            )
+            return
         if rejected_too and self.rejected.get(message.key):
             return
         self.broken(Rule.ACKNOWLEDGED_IS_RECORDED, f"{message} is acknowledged, and no record of {message.key} says that it is done")
@@ -437,7 +448,7 @@ class Referee:
                 return "the time was too short"
         elif self._now - invocation.started_at > settings.horizon - settings.reserve - STOPS_REPEATING_MS:
             return "the lease was over"
-        if settings.check and self._other_content(message, invocation):
+        if settings.check and (self._other_content(message, invocation) or self._claimed_with_other_content(message)):
             return "another content"
         if any(run.key == message.key and run.token in self._taken_over(message.key) for run in invocation.runs):
             return "its claim was lost"
@@ -466,7 +477,7 @@ class Referee:
         return None
 
     def _failed(self, message: Message, invocation: Invocation) -> bool:
-        return message.number in invocation.undone or any(
+        return message.number in invocation.undone or bool(self.rejected.get(message.key)) or any(
             run.key == message.key and not run.done for run in invocation.runs
         )
 
@@ -492,6 +503,13 @@ class Referee:
         contents = {run.content for run in self.runs.get(message.key, ())}
         contents |= {one.content for one in invocation.messages if one.key == message.key}
         return bool(contents - {message.content})
+
+    def _answered_for_another(self, message: Message, lives: Sequence[Success]) -> bool:
+        """Whether the key says something of another content, and nothing of this message's."""
+        if lives:
+            return True
+        ran = any(run.content == message.content for run in self.runs.get(message.key, ()))
+        return not ran and self._claimed_with_other_content(message)
 
     def _claimed_with_other_content(self, message: Message) -> bool:
         return any(content != message.content for content in self._claimed_content.get(message.key, ()))
@@ -529,6 +547,8 @@ class Referee:
         expires = _number(item, "expiresAt")
         if expires and expires * 1000 <= self._now:
             return True if expires * 1000 + settings.margin + 10_000 < self._now else None
+        if expires and expires * 1000 < self._now + LAST_RECEIVES * max(settings.visibility, LAST_PAUSE_MS):
+            return None
         runs = self.runs.get(key, [])
         most = settings.policy.starts_max
         match _text(item, "status"):
@@ -537,10 +557,7 @@ class Referee:
             case "failed":
                 if most is not None and self._starts_of_life(key) >= most:
                     return None
-                last = runs[-1] if runs else None
-                if last is None:
-                    return True
-                return None if self._may_be(last, Kind.PERMANENT) else True
+                return None if any(run.raised and self._may_be(run, Kind.PERMANENT) for run in runs) else True
             case _:
                 if self._is_held():
                     return False

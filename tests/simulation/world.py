@@ -18,7 +18,7 @@ from tests.simulation.senders import Sender, sender_of
 from tests.simulation.settings import SKEW_INSIDE_MS, SKEW_OUTSIDE_MS, Settings, draw, ms
 
 STEPS_MAX = 20_000
-INVOCATIONS_MAX = 120
+INVOCATIONS_MAX = 400
 EPILOGUE_MS = 60_000
 CONTAINER_KILLED_AFTER = 8  # leases: somebody restarts a container that hangs
 
@@ -221,6 +221,7 @@ class World:
         for mark, item in list(items.items()):
             if "expiresAt" in item and int(item["expiresAt"]["N"]) * 1000 < self.hub.now:
                 del items[mark]
+                self.referee.forgotten(mark[0].rpartition("#")[2], item)
 
     # --- the epilogue ---
 
