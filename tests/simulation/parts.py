@@ -136,3 +136,11 @@ class Tally:
         for mine, others in ((self.features, other.features), (self.again, other.again)):
             for name, times in others.items():
                 mine[name] = mine.get(name, 0) + times
+
+
+def text_of(answer: Any) -> str | None:
+    """An answer as text that two can be compared by; None for one that is too deep."""
+    try:
+        return repr(answer)
+    except RecursionError:
+        return None

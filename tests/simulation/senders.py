@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from idem.errors import NotRun, StoredFailure
 from idem.webhooks.signed_requests import as_event, sign
 from tests.simulation import catalogue as kinds
-from tests.simulation.parts import Invocation, Message
+from tests.simulation.parts import Invocation, Message, text_of
 from tests.simulation.rules import Rule
 
 if TYPE_CHECKING:
@@ -356,7 +356,8 @@ class Callers(OneByOne):
         message = invocation.messages[0]
         if error is None:
             self.acknowledge(message, invocation, rejected_too=False)
-            self.world.referee.result_shown(message.key, message.content, repr(answer), invocation)
+            if (shown := text_of(answer)) is not None:
+                self.world.referee.result_shown(message.key, message.content, shown, invocation)
         elif isinstance(error, StoredFailure):
             self.acknowledge(message, invocation, rejected_too=True)
         else:

@@ -11,7 +11,7 @@ from tests.simulation import catalogue as kinds
 from tests.simulation.choices import Choices, Kind
 from tests.simulation.environment import RECORDS, Environment
 from tests.simulation.fibers import START_MS, Died, Hub, Stuck
-from tests.simulation.parts import Invocation, Message, Tally
+from tests.simulation.parts import Invocation, Message, Tally, text_of
 from tests.simulation.referee import Breach, Referee
 from tests.simulation.rules import Rule
 from tests.simulation.senders import Sender, sender_of
@@ -146,7 +146,8 @@ class World:
             environment.still_lives()
             error = raised
         invocation.ended_at = self.hub.now
-        self.note(invocation, f"returns {answer!r:.300}" if error is None else f"raises {type(error).__name__}")
+        if self.notes is not None:
+            self.note(invocation, f"returns {text_of(answer)}"[:300] if error is None else f"raises {type(error).__name__}")
         self.referee.returned(invocation, error)
         if environment.busy is invocation:
             environment.busy = None
