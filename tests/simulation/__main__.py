@@ -60,7 +60,9 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--scale", type=float, default=1.0, help="how many random worlds; 1 is a few minutes")
     parser.add_argument("--short", action="store_true", help="what the tests run")
-    parser.add_argument("--without", nargs="*", default=[], metavar="KIND=LABEL", help="features to switch off, * allowed")
+    parser.add_argument(
+        "--without", nargs="*", default=[], metavar="KIND=LABEL", help="features to switch off, * allowed"
+    )
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     parser.add_argument("--replay", metavar="LINE", help="tell one world: SEED:RUN[:name=label,...]")
     asked = parser.parse_args()

@@ -29,7 +29,11 @@ CODES = {
     "server error": ("InternalServerError", 500),
 }
 REASONS = {"throttled": "ThrottlingError", "conflict": "TransactionConflict"}  # of one action of a transaction
-STATEMENT_CODES = {"throttled": "ThrottlingError", "conflict": "TransactionConflict", "server error": "InternalServerError"}
+STATEMENT_CODES = {
+    "throttled": "ThrottlingError",
+    "conflict": "TransactionConflict",
+    "server error": "InternalServerError",
+}
 
 
 class Table:
@@ -189,7 +193,9 @@ class Table:
         except ClientError as error:
             world.note(invocation, f"{operation} {_key(request) or ''}: refused, {error.response['Error']['Code']}")
             raise
-        errors = [one["Error"]["Code"] for one in answer.get("Responses", ()) if isinstance(one, dict) and "Error" in one]
+        errors = [
+            one["Error"]["Code"] for one in answer.get("Responses", ()) if isinstance(one, dict) and "Error" in one
+        ]
         world.note(invocation, f"{operation} {_key(request) or ''}: {errors or 'ok'}")
         return answer
 

@@ -21,9 +21,7 @@ RESERVE = Kind("reserve", {"500 ms": 5, "6 s": 2, "0": 1})
 
 # --- its policy ---
 
-RETENTION = Kind(
-    "retention", {"29 d": 6, "for ever": 2, "1 h": 2, "15 min": 2, "5 min": 2, "1 min": 1, "5 s": 1}
-)
+RETENTION = Kind("retention", {"29 d": 6, "for ever": 2, "1 h": 2, "15 min": 2, "5 min": 2, "1 min": 1, "5 s": 1})
 LEASE = Kind("lease", {"15 min": 5, "1 min": 3, "5 s": 1})
 LEASE_MARGIN = Kind("lease_margin", {"1 s": 5, "0": 1, "1 min": 1})
 STARTS_MAX = Kind("starts_max", {"none": 6, "1": 2, "2": 2, "3": 1})

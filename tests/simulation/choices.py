@@ -8,9 +8,9 @@ switched off, and it is counted how often it was met.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from fnmatch import fnmatchcase
 from hashlib import blake2b
 from itertools import accumulate
-from fnmatch import fnmatchcase
 from typing import ClassVar
 
 DULL = 0  # the run in which every choice that is not fixed is the dullest

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from datetime import timedelta
@@ -144,6 +143,11 @@ class Environment(Process):
                 return WebhookSource(schemes.stripe(), secrets=lambda: [SECRET])
             case "invoke":
                 return InvokeSource()
+            case _:
+                return self._queue_source()
+
+    def _queue_source(self) -> SqsSource:
+        settings = self.world.settings
         queue = self.world.sender
         url = f"https://sqs.test/q{'.fifo' if settings.source == 'fifo' else ''}"
         options: dict[str, Any] = {"clock": self.clock}
@@ -215,8 +219,3 @@ def _content(delivery: Any) -> Any:
 
 def _argument(delivery: Any) -> Any:
     return [str(delivery.payload["c"])]
-
-
-def content_of(payload: str | bytes) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(payload)
-    return found

@@ -15,10 +15,12 @@ from tests.simulation.threads import on_one_thread
 from tests.simulation.world import World, watch
 
 SEED = 20261201
-HAPPENS = frozenset({"fault", "ending", "duration", "effect", "awaiting", "depth", "batch", "environment", "twice", "call"})
+HAPPENS = frozenset(
+    {"fault", "ending", "duration", "effect", "awaiting", "depth", "batch", "environment", "twice", "call"}
+)
 """Kinds of what happens, as against what the function and its policy are."""
 
-Base = Mapping[str, str]
+Base = dict[str, str]
 
 TWO_KEYS: Base = {"m1.key": "K1"}
 BASES: Mapping[str, Base] = {

@@ -211,7 +211,7 @@ def current() -> Fiber:
     """The fiber that is running."""
     fiber = getcurrent()
     if not isinstance(fiber, Fiber):
-        raise AssertionError("only a fiber can wait")  # noqa: TRY004 - a mistake of the simulation's
+        raise AssertionError("only a fiber can wait")
     return fiber
 
 

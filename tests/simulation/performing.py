@@ -102,7 +102,8 @@ class Performer:
                 return settings.policy.lease.total_seconds() * 1000 + settings.margin + 5_000
             case "hangs":
                 return FOR_EVER_MS
-        return ms(label)
+            case _:
+                return ms(label)
 
     def _middle(self, run: Run) -> None:
         """The effect of work in claim mode; the effects of a Commit are written with the record."""
@@ -123,7 +124,8 @@ class Performer:
         name, ending = str(run), run.ending
         referee = self._world.referee
         if ending in works.RAISES:
-            raise works.RAISES[ending]()
+            error = works.RAISES[ending]()
+            raise error
         if ending in works.NEVER_RUN:
             referee.ended(run, done=False, never_ran=True)
             return works.NEVER_RUN[ending]()

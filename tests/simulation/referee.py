@@ -5,6 +5,7 @@ It never asks the code under test. Its own facts: the world's time, the table's 
 
 from __future__ import annotations
 
+from asyncio import CancelledError
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -84,15 +85,12 @@ class Referee:
         text = repr(request)
         if fault not in {"none", "slow", "slow answer"}:
             self._troubled.update(token for token in self._drawn if token in text)
-        carries = False
-        for token, run in list(open_runs.items()) if open_runs else ():
-            if token in text:
-                del open_runs[token]  # type: ignore[union-attr]
+        for token, run in list((open_runs or {}).items()):
+            if open_runs is not None and token in text:
+                del open_runs[token]
                 run.sent_at = self._now
                 self._in_time(run)
-        if not carries:
-            carries = any(run.token is not None and run.ended_at is not None and run.token in text for run in invocation.runs)
-        return carries
+        return any(run.token is not None and run.ended_at is not None and run.token in text for run in invocation.runs)
 
     def _in_time(self, run: Run) -> None:
         """Whether an outcome is sent, or lost with its process, no later than it should have been sent."""
@@ -138,15 +136,45 @@ class Referee:
     def _may_start(self, run: Run) -> None:
         settings, invocation = self.world.settings, run.invocation
         if run.lease_ends_at is not None and self._now >= run.lease_ends_at:
-            self.broken(Rule.LEASE_LIVES, f"{run} starts {self._now - run.lease_ends_at:.0f} ms after its lease was over")
+            self.broken(
+                Rule.LEASE_LIVES, f"{run} starts {self._now - run.lease_ends_at:.0f} ms after its lease was over"
+            )
         if settings.timeout is not None and settings.source != "once" and invocation.ends_at is not None:
             left = invocation.ends_at - self._now
             if left < settings.reserve - SLACK_MS:
-                self.broken(Rule.RESERVE_IS_LEFT, f"{run} starts {left:.0f} ms before the end; the reserve is {settings.reserve}")
+                self.broken(
+                    Rule.RESERVE_IS_LEFT,
+                    f"{run} starts {left:.0f} ms before the end; the reserve is {settings.reserve}",
+                )
         most = settings.policy.starts_max
         if most is not None and run.token is not None and not self._blurred and self._starts_of_life(run.key) > most:
             self.broken(Rule.STARTS_MAX, f"{run} is a start more than the limit of {most}")
         self._not_held_up(run)
+        if settings.grouped:
+            self._in_order(run)
+
+    def _in_order(self, run: Run) -> None:
+        """In a batch, nothing of a group starts behind what was not done or is not recorded."""
+        invocation = run.invocation
+        own = [message for message in invocation.messages if message.key == run.key]
+        groups = {message.group: message for message in reversed(own)}
+        if len(groups) != 1:
+            return  # twins of several groups: which of them it runs for is not seen from here
+        first = own[0]
+        earlier = {
+            message.key
+            for message in invocation.messages
+            if message.group == first.group and invocation.messages.index(message) < invocation.messages.index(first)
+        }
+        for one in invocation.runs:
+            if one.key not in earlier or one.ended_at is None or self.rejected.get(one.key):
+                continue
+            if not one.done:
+                self.broken(Rule.GROUP_ORDER, f"{run} starts, and {one} before it in group {first.group} was not done")
+            elif one.token is not None and one.sent_at is None:
+                self.broken(
+                    Rule.GROUP_ORDER, f"{run} starts, and {one} before it in group {first.group} is not recorded"
+                )
 
     def _starts_of_life(self, key: str) -> int:
         """The starts of a key since its record was forgotten or its life was over."""
@@ -161,7 +189,8 @@ class Referee:
             if claimed > begun or ended > self._now or key == run.key:
                 continue
             idle = not any(
-                one is not run and one.started_at < ended and (one.ended_at or self._now) > begun for one in invocation.runs
+                one is not run and one.started_at < ended and (one.ended_at or self._now) > begun
+                for one in invocation.runs
             )
             if idle:
                 self.broken(
@@ -219,7 +248,11 @@ class Referee:
 
     def _life_is_over(self, run: Run, at: float) -> bool:
         retention = self.world.settings.retention
-        return retention is not None and run.ended_at is not None and at >= run.ended_at + retention - self.world.settings.margin
+        return (
+            retention is not None
+            and run.ended_at is not None
+            and at >= run.ended_at + retention - self.world.settings.margin
+        )
 
     def _may_be(self, run: Run, kind: Kind) -> bool:
         """Whether how a run ended may mean this to its record."""
@@ -229,7 +262,7 @@ class Referee:
         classified = self.world.choices.taken["classify"][1]
         if classified == "raises":
             return kind is policy.otherwise
-        listed = next((kind for listed, kind in LISTED.items() if isinstance(error, listed)), policy.otherwise)
+        listed = LISTED.get(type(error), policy.otherwise)
         return kind is listed or (classified == "junk" and kind is policy.otherwise)
 
     def _may_be_tried_again(self, run: Run) -> bool:
@@ -240,7 +273,7 @@ class Referee:
         self._closed(key, item)
 
     def process_died(self, environment: Environment) -> None:
-        for run in (environment.busy.runs if environment.busy else ()):
+        for run in environment.busy.runs if environment.busy else ():
             if run.recorded is None:
                 run.died_at = self._now
                 if run.sent_at is None and run.token is not None:
@@ -263,7 +296,9 @@ class Referee:
         expires = _number(after, "expiresAt")
         renewed = before is not None and _text(before, "claimToken") == token
         if expires and expires * 1000 < lease:
-            self.broken(Rule.LEASE_WITHIN_LIFE, f"the record of {key} expires {lease - expires * 1000:.0f} ms before its lease")
+            self.broken(
+                Rule.LEASE_WITHIN_LIFE, f"the record of {key} expires {lease - expires * 1000:.0f} ms before its lease"
+            )
         if renewed:
             return
         self._claimed_at[token] = self._now
@@ -274,7 +309,9 @@ class Referee:
             self._claimed_content.setdefault(key, set()).add(content)
         if before is not None and _text(before, "status") == "in_progress":
             if attempt <= _number(before, "attempt"):
-                self.broken(Rule.ATTEMPTS_RISE, f"{key}: attempt {attempt} took over attempt {_number(before, 'attempt'):.0f}")
+                self.broken(
+                    Rule.ATTEMPTS_RISE, f"{key}: attempt {attempt} took over attempt {_number(before, 'attempt'):.0f}"
+                )
             holder = self._drawn.get(_text(before, "claimToken"))
             if holder is not None and not self._blurred:
                 left = _number(before, "leaseUntil") - (self._now + holder.environment.clock.skew_ms)
@@ -294,16 +331,15 @@ class Referee:
         run = self._by_token.get(token)
         if run is not None:
             run.recorded, run.recorded_at = status or "absent", self._now
-        if before is not None and after is not None and _text(before, "claimToken") != token and self.world.settings.mode != "guard":
+        over_another = before is not None and after is not None and _text(before, "claimToken") != token
+        if over_another and self.world.settings.mode != "guard":
             self.broken(Rule.FENCED, f"{key}: an outcome was written over another claim's record")
         if run is None and self.world.settings.mode == "guard":
             run = self._planned(key, token)
         expires = _number(after, "expiresAt") if after is not None else 0
         if status == "succeeded":
             if run is not None and not run.done:
-                self.broken(
-                    Rule.ONLY_DONE_IS_SUCCEEDED, f"{run} is recorded as succeeded; it ended with {run.ending}"
-                )
+                self.broken(Rule.ONLY_DONE_IS_SUCCEEDED, f"{run} is recorded as succeeded; it ended with {run.ending}")
             content = run.content if run is not None else None
             success = Success(key, token, self._now, expires * 1000 if expires else None, content, run)
             self.successes.setdefault(key, []).append(success)
@@ -343,7 +379,9 @@ class Referee:
             success.run.effect_at = self._now
         for earlier in self._effects.setdefault(key, []):
             if isinstance(earlier, Success) and not self._is_over(earlier):
-                self.broken(Rule.ONCE, f"the effect of {key} is committed again by {success.run}, first by {earlier.run}")
+                self.broken(
+                    Rule.ONCE, f"the effect of {key} is committed again by {success.run}, first by {earlier.run}"
+                )
         self._effects[key].append(success)
 
     def _is_over(self, success: Success) -> bool:
@@ -365,17 +403,25 @@ class Referee:
         open_runs = self._open.get(invocation.environment, {})
         for run in list(open_runs.values()):
             if run.invocation is invocation:
-                self.broken(Rule.RECORDED_IN_TIME, f"{invocation} is over, and the outcome of {run} was not sent to the table")
+                self.broken(
+                    Rule.RECORDED_IN_TIME, f"{invocation} is over, and the outcome of {run} was not sent to the table"
+                )
         if invocation.troubled or invocation.stalled or self._blurred:
             return
         if invocation.ends_at is not None and invocation.ends_at - self._now < STOPS_REPEATING_MS:
             return
         for token in invocation.tokens:
-            run = self._by_token.get(token)
+            held_by = self._by_token.get(token)
+            what = (
+                f"after {held_by} ended with {held_by.ending}"
+                if held_by is not None
+                else "and its work was not started"
+            )
             for key, spans in self._spans.items():
                 if spans and spans[-1][2] == token and spans[-1][1] == float("inf"):
-                    what = f"after {run} ended with {run.ending}" if run else "and its work was not started"
-                    self.broken(Rule.CLAIMS_END, f"{invocation} is over, its claim on {key} is still in progress, {what}")
+                    self.broken(
+                        Rule.CLAIMS_END, f"{invocation} is over, its claim on {key} is still in progress, {what}"
+                    )
 
     def _may_leave(self, invocation: Invocation, error: BaseException) -> None:
         """Whether this error may leave the handler."""
@@ -384,7 +430,7 @@ class Referee:
             self._own_error(invocation, error)
             return
         own = [run for run in invocation.runs if run.error is error and not isinstance(error, Exception)]
-        if own and not isinstance(error, __import__("asyncio").CancelledError):
+        if own and not isinstance(error, CancelledError):
             return  # the process ends by it, and what had ended was recorded
         if settings.source == "invoke" and type(error).__name__ == "Undone":
             return
@@ -399,11 +445,12 @@ class Referee:
         if not runs:
             return
         own = runs[-1].error
-        if error is own or isinstance(error, TimeoutError) or own in {error.__cause__, error.__context__} and isinstance(own, StopIteration):
+        wrapped = isinstance(own, StopIteration) and own in {error.__cause__, error.__context__}  # by a coroutine
+        if wrapped or isinstance(error, TimeoutError) or type(error) is type(own):
             return
-        if type(error) is type(own):
-            return
-        self.broken(Rule.OWN_ERROR_IS_SHOWN, f"{runs[-1]} raised {type(own).__name__}, and the call raised {_said(error)}")
+        self.broken(
+            Rule.OWN_ERROR_IS_SHOWN, f"{runs[-1]} raised {type(own).__name__}, and the call raised {_said(error)}"
+        )
 
     def acknowledged(self, message: Message, invocation: Invocation, *, rejected_too: bool) -> None:
         """The sender will not send this again. rejected_too: a recorded rejection may be acknowledged."""
@@ -421,7 +468,10 @@ class Referee:
             return
         if rejected_too and self.rejected.get(message.key):
             return
-        self.broken(Rule.ACKNOWLEDGED_IS_RECORDED, f"{message} is acknowledged, and no record of {message.key} says that it is done")
+        self.broken(
+            Rule.ACKNOWLEDGED_IS_RECORDED,
+            f"{message} is acknowledged, and no record of {message.key} says that it is done",
+        )
 
     def _lived(self, success: Success, invocation: Invocation) -> bool:
         skew = 40_000 if self._blurred else 2 * self.world.settings.margin
@@ -466,7 +516,10 @@ class Referee:
                 return "another attempt was at work on it"
             if self._is_held():
                 return "held"
-            if settings.policy.starts_max is not None and self._starts_of_life(message.key) >= settings.policy.starts_max:
+            if (
+                settings.policy.starts_max is not None
+                and self._starts_of_life(message.key) >= settings.policy.starts_max
+            ):
                 return "no starts are left"
         if settings.grouped:
             for other in invocation.messages:
@@ -477,8 +530,10 @@ class Referee:
         return None
 
     def _failed(self, message: Message, invocation: Invocation) -> bool:
-        return message.number in invocation.undone or bool(self.rejected.get(message.key)) or any(
-            run.key == message.key and not run.done for run in invocation.runs
+        return (
+            message.number in invocation.undone
+            or bool(self.rejected.get(message.key))
+            or any(run.key == message.key and not run.done for run in invocation.runs)
         )
 
     def _skew_of(self, token: str) -> float:
@@ -514,7 +569,7 @@ class Referee:
     def _claimed_with_other_content(self, message: Message) -> bool:
         return any(content != message.content for content in self._claimed_content.get(message.key, ()))
 
-    def result_shown(self, key: str, content: str, shown: str, invocation: Invocation) -> None:
+    def result_shown(self, key: str, shown: str, invocation: Invocation) -> None:
         """A sender was shown the result of a key. Results that are not kept are shown as such."""
         lives = [one for one in self.successes.get(key, ()) if self._lived(one, invocation)]
         if not lives or lives[-1].run is None:
@@ -571,7 +626,7 @@ class Referee:
         return settings.source != "once" and settings.reserve + 200 >= settings.horizon
 
 
-LISTED = {
+LISTED: Mapping[type[Exception], Kind] = {
     TransientError: Kind.TRANSIENT,
     PermanentError: Kind.PERMANENT,
     ForgottenError: Kind.FORGET,

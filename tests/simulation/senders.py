@@ -117,7 +117,9 @@ class Queue(Common):
         due = self.due()
         if not self.fifo:
             return due
-        blocked = {one.group for one in self.messages if not one.over and one.visible_at > self.world.hub.now and one.receives}
+        blocked = {
+            one.group for one in self.messages if not one.over and one.visible_at > self.world.hub.now and one.receives
+        }
         return [message for message in due if message.group not in blocked]
 
     def _deliver(self, environment: Environment, batch: list[Message]) -> None:
@@ -211,7 +213,7 @@ class Stream(Common):
         twice(self.world, batch, event)
 
     def _batch(self) -> list[Message]:
-        now, found = self.world.hub.now, []
+        now, found = self.world.hub.now, list[Message]()
         for message in self.messages:
             if message.over:
                 continue
@@ -312,7 +314,7 @@ class Provider(OneByOne):
         elif 200 <= answer["statusCode"] < 300:
             self.acknowledge(message, invocation, rejected_too=True)
             if "rejected" not in answer["body"]:
-                self.world.referee.result_shown(message.key, message.content, answer["body"], invocation)
+                self.world.referee.result_shown(message.key, answer["body"], invocation)
         else:
             if not message.over:
                 self.world.referee.undone(message, invocation)
@@ -342,7 +344,7 @@ class Invoker(OneByOne):
                 return
             self.acknowledge(message, invocation, rejected_too=True)
             if "rejected" not in shown:
-                self.world.referee.result_shown(message.key, message.content, shown, invocation)
+                self.world.referee.result_shown(message.key, shown, invocation)
             return
         if type(error).__name__ == "Undone" and not message.over:
             self.world.referee.undone(message, invocation)
@@ -357,7 +359,7 @@ class Callers(OneByOne):
         if error is None:
             self.acknowledge(message, invocation, rejected_too=False)
             if (shown := text_of(answer)) is not None:
-                self.world.referee.result_shown(message.key, message.content, shown, invocation)
+                self.world.referee.result_shown(message.key, shown, invocation)
         elif isinstance(error, StoredFailure):
             self.acknowledge(message, invocation, rejected_too=True)
         else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from tests.simulation.choices import DULL, Choices
@@ -33,7 +33,8 @@ class Story:
             f"promise {self.breach.rule.value}",
             f"found   {self.breach.what}",
             "",
-            "chosen  " + ("; ".join(f"{name}: {label}" for name, label in self.odd.items()) or "nothing but the dullest"),
+            "chosen  "
+            + ("; ".join(f"{name}: {label}" for name, label in self.odd.items()) or "nothing but the dullest"),
             f"policy  {world.settings.policy}",
             "",
             *(world.notes or ()),
@@ -43,21 +44,21 @@ class Story:
         return "\n".join(lines)
 
 
-def shrunk(world: World) -> Story:
-    """The story of a world that broke a rule, with as few odd choices as still break it."""
+def shrunk(world: World, watched: Callable[[Choices], World] = watch) -> Story:
+    """The story of a world that broke a rule, with as few odd choices as still break it. watched: what runs a world."""
     breach = world.referee.breach
     if breach is None:
         raise AssertionError("this world broke no rule")
-    seed = world.choices.seed
+    rule, seed = breach.rule, world.choices.seed
     odd = world.choices.odd()
     tries = 0
 
     def breaks(wanted: Mapping[str, str]) -> World | None:
         nonlocal tries
         tries += 1
-        again = watch(Choices(seed, DULL, wanted))
+        again = watched(Choices(seed, DULL, wanted))
         found = again.referee.breach
-        return again if found is not None and found.rule is breach.rule else None
+        return again if found is not None and found.rule is rule else None
 
     size = max(1, len(odd) // 2)
     while tries < TRIES_MAX:

@@ -61,6 +61,11 @@ def _lock() -> Any:
 class Loop(asyncio.BaseEventLoop):
     """An event loop on the world's time, whose threads are fibers."""
 
+    _check_closed: Callable[[], None]  # what every loop has, and the type stubs leave out
+    _run_once: Callable[[], None]
+    _stopping: bool
+    _thread_id: int | None
+
     def __init__(self) -> None:
         super().__init__()
         self._fiber = current()
@@ -124,7 +129,7 @@ class Loop(asyncio.BaseEventLoop):
         fiber.process.spawn(run, fiber.owner)
         return future
 
-    def call_soon_threadsafe(self, callback: Any, *args: Any, context: Any = None) -> Any:
+    def call_soon_threadsafe(self, callback: Any, *args: Any, context: Any = None) -> Any:  # type: ignore[override]
         """Silent once the loop is closed: nobody waits for a thread that was left behind."""
         return None if self.is_closed() else super().call_soon_threadsafe(callback, *args, context=context)
 
@@ -184,8 +189,8 @@ def on_one_thread() -> Iterator[None]:
     before = {name: getattr(threading, name) for name in names}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        policy = asyncio.get_event_loop_policy()
-        asyncio.set_event_loop_policy(LoopPolicy())
+        policy = asyncio.get_event_loop_policy()  # type: ignore[deprecated]
+        asyncio.set_event_loop_policy(LoopPolicy())  # type: ignore[deprecated]
         for name in names:
             setattr(threading, name, _lock)
         try:
@@ -193,4 +198,4 @@ def on_one_thread() -> Iterator[None]:
         finally:
             for name, value in before.items():
                 setattr(threading, name, value)
-            asyncio.set_event_loop_policy(policy)
+            asyncio.set_event_loop_policy(policy)  # type: ignore[deprecated]

@@ -144,7 +144,13 @@ COMMITS: dict[str, Callable[[str, str], Commit]] = {
     "commit of an odd result": lambda key, run: Commit([_put(key)], {run}),
 }
 EITHER = {"commit of a generator"}  # may be refused as well
-MAY_SUCCEED = {"commit", "commit of a tuple", "commit of a generator", "commit without writes", "commit of an odd result"}
+MAY_SUCCEED = {
+    "commit",
+    "commit of a tuple",
+    "commit of a generator",
+    "commit without writes",
+    "commit of an odd result",
+}
 
 RAISES: dict[str, Callable[[], BaseException]] = {
     "transient": lambda: TransientError("try again"),

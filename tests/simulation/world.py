@@ -34,7 +34,9 @@ class World:
         self.healthy = False
         self.writer: Invocation | None = None
         self.settings: Settings = draw(choices)
-        self.engine = Engine({RECORDS: ["pk"], "business": ["pk"]}, now_ms=lambda: int(self.hub.now), changed=self._changed)
+        self.engine = Engine(
+            {RECORDS: ["pk"], "business": ["pk"]}, now_ms=lambda: int(self.hub.now), changed=self._changed
+        )
         self.referee = Referee(self)
         if self.settings.check:
             wrapped = self.settings.source == "once"
@@ -128,7 +130,9 @@ class World:
         if self.settings.source == "once":
             invocation.call = self.pick(f"{invocation}.call", kinds.CALL)
         environment.busy = invocation
-        told = ", ".join(f"{one} ({one.key}{'' if one.content == 'same' else ', other content'}, {one.group})" for one in messages)
+        told = ", ".join(
+            f"{one} ({one.key}{'' if one.content == 'same' else ', other content'}, {one.group})" for one in messages
+        )
         self.note(invocation, f"{environment} gets {told}; receive {[one.receives for one in messages]}")
         environment.thaw()
         environment.spawn(lambda: self._live(invocation, event), invocation)
@@ -147,7 +151,9 @@ class World:
             error = raised
         invocation.ended_at = self.hub.now
         if self.notes is not None:
-            self.note(invocation, f"returns {text_of(answer)}"[:300] if error is None else f"raises {type(error).__name__}")
+            self.note(
+                invocation, f"returns {text_of(answer)}"[:300] if error is None else f"raises {type(error).__name__}"
+            )
         self.referee.returned(invocation, error)
         if environment.busy is invocation:
             environment.busy = None
@@ -209,7 +215,9 @@ class World:
         key = item["pk"]["S"].rpartition("#")[2]
         if table == RECORDS:
             if self.notes is not None:
-                was, now = (one["status"]["S"] + " " + one["attempt"]["N"] if one else "absent" for one in (before, after))
+                was, now = (
+                    one["status"]["S"] + " " + one["attempt"]["N"] if one else "absent" for one in (before, after)
+                )
                 self.note(self.writer, f"record of {key}: {was} -> {now}")
             self.referee.record_changed(key, before, after)
         else:
@@ -259,7 +267,9 @@ class World:
                     f" {'' if expected else 'not '}run; its record was {found}",
                 )
             elif ran and message.state != "done":
-                self.referee.broken(Rule.ENDS_AS_EXPECTED, f"{key} ran well in a healthy world, and is not acknowledged")
+                self.referee.broken(
+                    Rule.ENDS_AS_EXPECTED, f"{key} ran well in a healthy world, and is not acknowledged"
+                )
 
     def _content_of(self, key: str, item: Mapping[str, Any] | None) -> str:
         """The content that the record was claimed with."""
