@@ -53,6 +53,7 @@ class Referee:
         self._claimed_content: dict[str, set[str]] = {}
         self._open: dict[Environment, dict[str, Run]] = {}
         self._troubled: set[str] = set()
+        self._deleted: set[str] = set()
         self._effects: dict[str, list[Run | Success]] = {}
         self._spans: dict[str, list[list[Any]]] = {}  # key -> spans in which it was in progress: from, to, token, lease
         self._last_success: Success | None = None
@@ -150,7 +151,7 @@ class Referee:
         if most is not None and run.token is not None and not self._blurred and self._starts_of_life(run.key) > most:
             self.broken(Rule.STARTS_MAX, f"{run} is a start more than the limit of {most}")
         self._not_held_up(run)
-        if settings.grouped:
+        if settings.grouped and settings.mode != "guard":  # a plan may be called for a duplicate, and raise
             self._in_order(run)
 
     def _in_order(self, run: Run) -> None:
@@ -271,6 +272,7 @@ class Referee:
     def forgotten(self, key: str, item: Mapping[str, Any]) -> None:
         """TTL has deleted a record whose life was over."""
         self._closed(key, item)
+        self._deleted.add(_text(item, "claimToken"))
 
     def process_died(self, environment: Environment) -> None:
         for run in environment.busy.runs if environment.busy else ():
@@ -500,7 +502,8 @@ class Referee:
             return "the lease was over"
         if settings.check and (self._other_content(message, invocation) or self._claimed_with_other_content(message)):
             return "another content"
-        if any(run.key == message.key and run.token in self._taken_over(message.key) for run in invocation.runs):
+        lost = self._deleted | self._taken_over(message.key)
+        if any(run.key == message.key and run.token in lost for run in invocation.runs):
             return "its claim was lost"
         if self.rejected.get(message.key) and self._finally(message):
             return "a stored failure"

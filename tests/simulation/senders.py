@@ -337,13 +337,15 @@ class Invoker(OneByOne):
         if error is None:
             try:
                 shown = json.dumps(answer)
-            except (TypeError, ValueError, RecursionError) as wrong:
+            except RecursionError:  # as deep as JSON can hold; Lambda's own encoder stands on a shorter stack
+                shown = ""
+            except (TypeError, ValueError) as wrong:
                 self.world.referee.broken(
                     Rule.ANSWER_IS_WELL_FORMED, f"{invocation} answered what JSON cannot hold: {wrong}; done work fails"
                 )
                 return
             self.acknowledge(message, invocation, rejected_too=True)
-            if "rejected" not in shown:
+            if shown and "rejected" not in shown:
                 self.world.referee.result_shown(message.key, shown, invocation)
             return
         if type(error).__name__ == "Undone" and not message.over:
