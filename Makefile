@@ -60,7 +60,9 @@ test: setup ## every check below, then how long each took
 .PHONY: prove
 prove: setup ## the long search for a schedule that breaks a rule, then the mutations (minutes)
 	@$(PY) -m tests.schedules
+	@$(PY) -m tests.simulation
 	@$(PY) -m tests.mutations
+	@$(PY) -m tests.simulation.mutations
 
 .PHONY: soak
 soak: setup ## 2,000 messages through workers that fail, hang and are killed (minutes)

@@ -21,7 +21,11 @@ TOKEN_MEMORY_MS = 600_000  # a transaction's client request token is remembered 
 
 
 class Engine:
-    """Tables by name. `changed` is told of every item that was written: table, before, after."""
+    """Tables by name. `changed` is told of every item that was written: table, before, after.
+
+    statements_bring_items: whether a refused statement of a batch comes with the item that refused it. AWS's own engine
+    (DynamoDB Local) sends none, MiniStack does.
+    """
 
     def __init__(
         self, keys: Mapping[str, Sequence[str]], *, now_ms: Callable[[], int], changed: Change | None = None
@@ -31,6 +35,7 @@ class Engine:
         self._now_ms = now_ms
         self._changed = changed or (lambda _table, _before, _after: None)
         self.remembers_tokens = True
+        self.statements_bring_items = False
         self._tokens: dict[str, tuple[str, int]] = {}
 
     def put_item(self, **request: Any) -> Mapping[str, Any]:
@@ -49,6 +54,9 @@ class Engine:
     def batch_execute_statement(self, **request: Any) -> Mapping[str, Any]:
         """PartiQL statements, each for itself."""
         answer: Mapping[str, Any] = Partiql(self).answer("batch_execute_statement", 0, lambda **_: None, request)
+        if not self.statements_bring_items:
+            for one in answer["Responses"]:
+                one.get("Error", {}).pop("Item", None)
         return answer
 
     def batch_get_item(self, **request: Any) -> Mapping[str, Any]:

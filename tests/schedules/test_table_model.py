@@ -179,7 +179,22 @@ def test_it_answers_as_ministack_does_also_for_request_tokens() -> None:
         client = account.client("dynamodb")
         make_tables(client)
         assert ours(SCRIPT + TOKENS) == answers(client, SCRIPT + TOKENS)
-        assert each_answer(Engine({"one": ["pk"]}, now_ms=lambda: 0)) == each_answer(client)
+        engine = Engine({"one": ["pk"]}, now_ms=lambda: 0)
+        engine.statements_bring_items = True
+        assert each_answer(engine) == each_answer(client)
+
+
+def test_a_refused_statement_brings_its_item_only_where_it_is_told_to() -> None:
+    found = {}
+    for brings in (False, True):
+        engine = Engine({"one": ["pk"]}, now_ms=lambda: 0)
+        engine.statements_bring_items = brings
+        engine.put_item(TableName="one", Item=OPEN)
+        statement = fenced(CLOSE, "closed", "k", "another", "open")
+        found[brings] = engine.batch_execute_statement(Statements=[statement])["Responses"][0]["Error"]
+    assert [error["Code"] for error in found.values()] == ["ConditionalCheckFailed", "ConditionalCheckFailed"]
+    assert "Item" not in found[False]
+    assert found[True]["Item"] == OPEN
 
 
 def test_what_it_does_not_know_it_refuses() -> None:
