@@ -57,7 +57,7 @@ class Cause(StrEnum):
     UNKNOWN = "the effect is made, its answer is lost, and the work raises"
     ASKED = "the work fails before its effect, and its policy says: try again"
     NOT_STARTED = "the claim is written, but its answer is lost or the process dies: the work never started"
-    COUNTED = "the start is counted, for `starts_max` or held work, but its answer is lost or the process dies: the work never started"
+    COUNTED = "a start is counted (`starts_max`, held work), but its answer is lost or the process dies: the work never started"
     FORGOTTEN = "the delivery comes after the record's life"
 
 
