@@ -317,6 +317,7 @@ STARTING = [
         "record.py",
         "            if wanted.hold_lapsed and found.starts > 0:\n",
         "            if wanted.hold_lapsed:\n",
+        "tests/idem/test_record.py",
     ),
     _one(
         "what could not be done now uses up a start",
@@ -458,11 +459,11 @@ TOGETHER = [
         RECORDER,
     ),
     _one(
-        "a group's next one starts while its last one is being recorded",
+        "a group's next one waits for other lanes",
         "batch.py",
         "            self._recorder.settle(lambda: self.endings[before] is not None)\n",
         "            self._recorder.flush_if_due()\n",
-        BATCH,
+        PROMISES,
     ),
     _one(
         "a group that has stopped goes on",
