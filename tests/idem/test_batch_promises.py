@@ -121,7 +121,7 @@ def test_the_next_one_of_a_group_waits_for_no_other_lane() -> None:
     event = sqs_event(*ids("first", "second"), group="A")
     event["Records"].append({**sqs_event(*ids("slow"), group="B")["Records"][0], "messageId": "slow"})
     consumer(event, None)
-    assert [ending.outcome for ending in endings] == [Done(True, replayed=False, attempt=1)] * 3
+    assert [ending.outcome for ending in endings] == [Done(result=True, replayed=False, attempt=1)] * 3
 
 
 # --- one ending never touches another ---
