@@ -95,8 +95,8 @@ DECIDING = [
     _one(
         "lease in seconds",
         "flow.py",
-        "        lease_until = ends_at + _ms(self.policy.lease_margin)\n",
-        "        lease_until = (ends_at + _ms(self.policy.lease_margin)) // 1000\n",
+        "        lease_until = ends_at + self._lease_margin_ms\n",
+        "        lease_until = (ends_at + self._lease_margin_ms) // 1000\n",
     ),
     _one(
         "skew margin dropped",
@@ -123,7 +123,12 @@ DECIDING = [
         "    starts_left = wanted.starts_max is None or",
         "    starts_left = True or",
     ),
-    _one("held work taken over", "record.py", "            if wanted.hold_lapsed:\n", "            if False:\n"),
+    _one(
+        "held work taken over",
+        "record.py",
+        "            if wanted.hold_lapsed and found.starts > 0:\n",
+        "            if False:\n",
+    ),
 ]
 RECORDING = [
     _one(
@@ -232,7 +237,7 @@ ANSWERING = [
 ]
 PROMISES, BATCH, LANES = "tests/idem/test_batch_promises.py", "tests/idem/test_batch.py", "tests/idem/test_lanes.py"
 RECORDER, DECORATOR = "tests/idem/test_recorder.py", "tests/idem/test_decorator_promises.py"
-PLANS = "tests/idem/test_consumer_plans.py"
+PLANS, HOSTILE = "tests/idem/test_consumer_plans.py", "tests/idem/test_batch_hostile.py"
 
 STARTING = [
     _one(
@@ -245,31 +250,38 @@ STARTING = [
     _one("the reserve is ignored", "flow.py", "> lease_end - self.reserve_ms", "> lease_end", PROMISES),
     _one(
         "time is looked at before a start is counted, and not after",
-        "batch.py",
-        "        if begun is not None and self._flow.is_late(begun.claim):\n",
-        "        if begun is step and self._flow.is_late(begun.claim):\n",
+        "flow.py",
+        "begun=True)) if self.is_late(begun) else begun\n",
+        "begun=True)) if False else begun\n",
         PROMISES,
     ),
     _one(
         "a plan starts however little time is left",
         "batch.py",
-        "            if self._is_over():\n",
-        "            if False:\n",
+        "            if not self._is_over():\n",
+        "            if True:\n",
         PLANS,
     ),
     _one("the reserve is ignored for plans", "batch.py", "ends_at - flow.reserve_ms", "ends_at", PLANS),
     _one(
         "a claim that is too late is not given back",
+        "flow.py",
+        "            return Unready(TOO_LATE, self.given_back(claim, TOO_LATE))\n",
+        "            return Unready(TOO_LATE, None)\n",
+        BATCH,
+    ),
+    _one(
+        "what a group's stop keeps from starting is not given back",
         "batch.py",
-        "            self._give_back(step, reason, reason)\n",
-        "            self._end(step.waiting.index, step.waiting.key, reason)\n",
+        "            self._give_back(step, self._flow.given_back(step.claim, reason), reason)\n",
+        "            self._give_back(step, None, reason)\n",
         BATCH,
     ),
     _one(
         "a start that could not be counted is not taken back",
-        "batch.py",
-        "            self._give_back(step, NotStarted(str(error)), Unavailable(error, ran=False))\n",
-        "            self._end_claimed(step, Unavailable(error, ran=False))\n",
+        "flow.py",
+        'self.given_back(claim, NotStarted("its start was not counted"))',
+        "None",
         PROMISES,
     ),
     _one(
@@ -287,18 +299,32 @@ STARTING = [
         BATCH,
     ),
     _one(
-        "with a limit the claim counts a start, too",
+        "a start that is counted by itself is counted by the claim, too",
         "record.py",
-        "starts=starts + 1 if wanted.starts_max is None else starts,",
+        "starts=starts if wanted.counts_starts else starts + 1,",
         "starts=starts + 1,",
         PROMISES,
     ),
     _one(
-        "a late call runs all the same",
+        "a call's work runs on a claim that is not ready",
         "decorator.py",
-        "        if self._flow.is_late(claim):\n",
-        "        if False:\n",
+        "        claim = self._flow.ready(answer)\n",
+        "        claim = answer\n",
         DECORATOR,
+    ),
+    _one(
+        "work that is held and never started is left to a person",
+        "record.py",
+        "            if wanted.hold_lapsed and found.starts > 0:\n",
+        "            if wanted.hold_lapsed:\n",
+        "tests/idem/test_record.py",
+    ),
+    _one(
+        "what could not be done now uses up a start",
+        "flow.py",
+        "        if isinstance(error, NotNow):\n",
+        "        if False:\n",
+        HOSTILE,
     ),
     _one(
         "the end of the process stops no other lane",
@@ -349,14 +375,14 @@ TOGETHER = [
     _one(
         "record_within is ignored",
         "recorder.py",
-        "min(self._within_ms, max(0, item.lease_until - now_ms))",
-        "max(0, item.lease_until - now_ms)",
+        "min(self._within_ms, max(0, item.due_by - now_ms))",
+        "max(0, item.due_by - now_ms)",
         RECORDER,
     ),
     _one(
         "a lease that ends soon hurries no recording",
         "recorder.py",
-        "min(self._within_ms, max(0, item.lease_until - now_ms))",
+        "min(self._within_ms, max(0, item.due_by - now_ms))",
         "self._within_ms",
         RECORDER,
     ),
@@ -391,8 +417,8 @@ TOGETHER = [
     _one(
         "nothing is recorded before what may kill the process",
         "batch.py",
-        "            if self._must_be_alone(step):\n",
-        "            if False:\n",
+        "        if suspect or step.waiting.twin is not None:\n",
+        "        if step.waiting.twin is not None:\n",
         BATCH,
     ),
     _one(
@@ -409,6 +435,34 @@ TOGETHER = [
         "batch.py",
         "        if isinstance(answer, Held) and self._patient_until is None:\n",
         "        if isinstance(answer, Held):\n",
+        PROMISES,
+    ),
+    _one(
+        "what was held is not looked at after the last pause",
+        "batch.py",
+        "(looks == 0 or self._is_patient())",
+        "self._is_patient()",
+        BATCH,
+    ),
+    _one(
+        "looking again at held keys has no end",
+        "batch.py",
+        "(looks == 0 or self._is_patient())",
+        "True",
+        HOSTILE,
+    ),
+    _one(
+        "what could not be recorded is forgotten",
+        "recorder.py",
+        "                self._waiting = items + self._waiting ",
+        "                self._waiting = self._waiting ",
+        RECORDER,
+    ),
+    _one(
+        "a group's next one waits for other lanes",
+        "batch.py",
+        "            self._recorder.settle(lambda: self.endings[before] is not None)\n",
+        "            self._recorder.flush_if_due()\n",
         PROMISES,
     ),
     _one(
@@ -458,15 +512,15 @@ ENDING = [
     _one(
         "a cancellation of the work's own cancels the invocation",
         "lanes.py",
-        "            if this is not None and this.cancelling():",
-        "            if True:",
+        "            return Raised(asyncio.CancelledError())\n",
+        "            lane.throw(asyncio.CancelledError())\n",
         PROMISES,
     ),
     _one(
         "a cancellation of the invocation is how a work ended",
         "lanes.py",
-        "            if this is not None and this.cancelling():",
-        "            if False:",
+        "            work.cancel()\n            lane.throw(error)\n",
+        "            work.cancel()\n            return Raised(error)\n",
         LANES,
     ),
     _one(
@@ -479,29 +533,29 @@ ENDING = [
     _one(
         "a call that is cancelled while it claims keeps its claim",
         "decorator.py",
-        "            if won and isinstance(won[0], Claim):\n",
+        "            if won:\n",
         "            if False:\n",
         DECORATOR,
     ),
     _one(
         "a call whose work is cancelled is not recorded",
         "decorator.py",
-        "            await in_thread(partial(self._flow.record, self._flow.raised(claim, error)))\n",
+        "            await in_thread(threads, partial(self._flow.record, self._flow.raised(claim, error)))\n",
         "            del error\n",
         DECORATOR,
     ),
     _one(
         "writes inside another value are its result",
         "flow.py",
-        "        return LEFT_OVER if any(isinstance(one, WRITES) for one in inside) else None\n",
-        "        return None\n",
+        "    if isinstance(value, WRITES):\n        return LEFT_OVER\n",
+        "    if isinstance(value, WRITES):\n        return None\n",
         PROMISES,
     ),
     _one(
         "what runs only when it is asked to is a result",
         "flow.py",
-        " or inspect.isasyncgen(value) or _is_lazy(value)):\n",
-        " or inspect.isasyncgen(value)):\n",
+        " or isinstance(value, Iterator) or _is_future(value)",
+        "",
         PROMISES,
     ),
 ]
