@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
+from idem.clock import milliseconds
 from idem.errors import CorruptRecord
 from idem.operators.operator_errors import Exit, OperatorError
 from idem.operators.record_text import now, parse_key, request_for
@@ -84,7 +85,7 @@ def remember(
     Each is one conditional write, so that a record that is there, or comes meanwhile, stays as it is.
     """
     for key in dict.fromkeys(done):
-        expires_at = None if retention is None else (now() + int(retention.total_seconds() * 1000)) // 1000
+        expires_at = None if retention is None else (now() + milliseconds(retention)) // 1000
         wanted = replace(
             request_for(key, Policy(retention=retention)),
             origin={"source": "restore", **(origin or {})},
