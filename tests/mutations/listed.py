@@ -440,15 +440,15 @@ TOGETHER = [
     _one(
         "what was held is not looked at after the last pause",
         "batch.py",
-        "(looks == 0 or self._is_patient())",
-        "self._is_patient()",
+        "        in_time = self._is_patient() or ",
+        "        in_time = self._is_patient() and ",
         BATCH,
     ),
     _one(
         "looking again at held keys has no end",
         "batch.py",
-        "(looks == 0 or self._is_patient())",
-        "True",
+        "        in_time = self._is_patient() or ",
+        "        in_time = True or ",
         HOSTILE,
     ),
     _one(
