@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from tests.simulation.world import World
 
 SEND_MS, ANSWER_MS, TIMEOUT_MS, SLOW_MS = 3, 2, 1_000, 2_000
-READS = frozenset({"get_item", "batch_get_item"})
 TRANSACTION = "transact_write_items"
 HARMLESS = frozenset({"none", "slow", "slow answer", "to the brink", "answer at the brink"})
 CODES = {

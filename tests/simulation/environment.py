@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import fields
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 OPERATION = "sim"
 SECRET = "whsec_simulation"
 RECORDS = "records"
-HAS_BESIDE = any(one.name == "beside" for one in fields(Consumer))
 
 
 class EnvironmentClock:
@@ -41,6 +40,9 @@ class EnvironmentClock:
         fiber = current()
         self._environment.table.slept(fiber, milliseconds)
         self._hub.pause(max(0, milliseconds))
+
+    async def pause_ms(self, milliseconds: float) -> None:
+        await asyncio.sleep(milliseconds / 1000)
 
     def jitter(self) -> float:
         return 0.5
@@ -127,10 +129,7 @@ class Environment(Process):
         }
         name = "plan" if settings.mode == "guard" else "work"
         wanted[name] = getattr(self._performer, f"{name}_async" if settings.is_async else name)
-        if HAS_BESIDE:
-            wanted["beside"] = beside
-        elif not settings.is_async:
-            wanted["concurrency"] = 1
+        wanted["beside"] = beside
         consumer = Consumer(**wanted)
         return lambda event, invocation: consumer(event, self._context(invocation))
 

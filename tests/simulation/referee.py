@@ -5,7 +5,6 @@ It never asks the code under test. Its own facts: the world's time, the table's 
 
 from __future__ import annotations
 
-from asyncio import CancelledError
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -203,7 +202,9 @@ class Referee:
         if run.ended_at is not None:
             return
         run.ended_at, run.done, run.error, run.never_ran = self._now, done, error, never_ran
-        if run.token is not None:
+        if run.token is not None and not isinstance(
+            error, KeyboardInterrupt
+        ):  # which ends the process, and is no outcome
             self._open.setdefault(run.invocation.environment, {})[run.token] = run
         self.world.note(run.invocation, f"{run} ends: {run.ending}" + (f" ({type(error).__name__})" if error else ""))
 
@@ -410,6 +411,8 @@ class Referee:
                 )
         if invocation.troubled or invocation.stalled or self._blurred:
             return
+        if any(isinstance(run.error, KeyboardInterrupt) for run in invocation.runs):
+            return  # the process ends: what it had not begun is left to its lease
         if invocation.ends_at is not None and invocation.ends_at - self._now < STOPS_REPEATING_MS:
             return
         for token in invocation.tokens:
@@ -431,8 +434,7 @@ class Referee:
         if settings.source == "once":
             self._own_error(invocation, error)
             return
-        own = [run for run in invocation.runs if run.error is error and not isinstance(error, Exception)]
-        if own and not isinstance(error, CancelledError):
+        if isinstance(error, KeyboardInterrupt) and any(run.error is error for run in invocation.runs):
             return  # the process ends by it, and what had ended was recorded
         if settings.source == "invoke" and type(error).__name__ == "Undone":
             return

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from idem.errors import ConfigurationError
-from idem.policy import Kind, Lapsed, Policy
+from idem.policy import DEFAULT_LEASE, Kind, Lapsed, Policy
 from tests.simulation import catalogue as kinds
 from tests.simulation.choices import Choices
 from tests.simulation.works import ForgottenError, PermanentError, TransientError
@@ -117,7 +117,16 @@ def draw(choices: Choices) -> Settings:
         rate=pick("faults", kinds.RATE),
     )
     share = {"six times": 6.0, "once": 1.0, "a third": 1 / 3}[pick("visibility", kinds.VISIBILITY)]
-    return replace(settings, visibility=max(1_000, round(settings.horizon * share)))
+    return replace(
+        settings, visibility=max(1_000, round(settings.horizon * share)), policy=_accepted(settings.policy, settings)
+    )
+
+
+def _accepted(policy: Policy, settings: Settings) -> Policy:
+    """The policy without what a consumer of this kind refuses."""
+    if settings.mode == "guard":
+        policy = replace(policy, starts_max=None, wait=timedelta(0))
+    return policy if policy.lease > timedelta(milliseconds=settings.reserve) else replace(policy, lease=DEFAULT_LEASE)
 
 
 def _policy(choices: Choices) -> Policy:
@@ -141,8 +150,6 @@ def _policy(choices: Choices) -> Policy:
         "permanent": (PermanentError,),
         "forget": (ForgottenError,),
     }
-    if wanted["retention"] is not None and wanted["retention"] < wanted["lease"]:
-        wanted["lease"] = wanted["retention"]
     for dropped in ("", "wait", "lapsed", "starts_max", "lease"):
         wanted.pop(dropped, None)
         try:

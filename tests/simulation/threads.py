@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures.thread  # noqa: F401 - its own lock is made before ours take the place of locks
 import math
+import os
 import threading
 import warnings
 from collections import deque
@@ -11,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from idem.decorator import store_threads
 from tests.simulation.fibers import START_MS, Fiber, current, is_fiber
 
 REAL_LOCK = threading.Lock
@@ -24,6 +27,8 @@ class FiberLock:
         self._waiting: deque[Fiber] = deque()
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:  # noqa: FBT001, FBT002 - threading's own
+        if not is_fiber():
+            return True  # what is left of a dead process is collected: nobody else runs any more
         fiber = current()
         if self._owner is not None:
             if not blocking or timeout == 0:
@@ -185,6 +190,7 @@ def beside(tasks: Sequence[Callable[[], None]], width: int) -> None:
 @contextmanager
 def on_one_thread() -> Iterator[None]:
     """While this lasts, locks and event loops that a fiber makes are ours."""
+    store_threads(os.getpid())  # made before, with locks that outlive this
     names = ("Lock", "_allocate_lock")
     before = {name: getattr(threading, name) for name in names}
     with warnings.catch_warnings():

@@ -16,7 +16,7 @@ MUTATIONS = [
     _one(
         "held work taken over",
         "record.py",
-        "            if wanted.hold_lapsed:\n",
+        "            if wanted.hold_lapsed and found.starts > 0:\n",
         "            if False:\n",
     ),
     _one(
