@@ -69,11 +69,16 @@ async def run_async(
     import asyncio  # noqa: PLC0415 - importing it takes longer than most consumers' whole start
 
     async def drive(lane: Lane) -> None:
-        async with turn:
-            wanted = await in_thread(threads, partial(_advance, lane, None))
-            while wanted is not None:
-                ended = await outcome(lane, asyncio.ensure_future(called(wanted)))
-                wanted = await in_thread(threads, partial(_advance, lane, ended))
+        try:
+            async with turn:
+                wanted = await in_thread(threads, partial(_advance, lane, None))
+                while wanted is not None:
+                    ended = await outcome(lane, asyncio.ensure_future(called(wanted)))
+                    wanted = await in_thread(threads, partial(_advance, lane, ended))
+        except (
+            PROCESS_ENDS
+        ) as error:  # raised when the others have ended, as with threads: out of a task it stops the loop
+            stopped.append(error)
 
     async def called(wanted: Call) -> Ended:
         try:
@@ -97,7 +102,10 @@ async def run_async(
         return ended
 
     turn = asyncio.Semaphore(width)
+    stopped: list[BaseException] = []
     await asyncio.gather(*map(drive, lanes))
+    if stopped:
+        raise stopped[0]
 
 
 async def in_thread(threads: Executor, step: Callable[[], T]) -> T:
