@@ -42,6 +42,7 @@ class Table:
         self._world = world
         self._environment = environment
         self._faults = kinds.FAULTS[world.settings.rate]
+        self.recordings: dict[Fiber, list[list[float]]] = {}  # when a fiber was sending outcomes, one after the other
         self._last: dict[Fiber, tuple[bool, bool, str | None]] = {}
 
     def __getattr__(self, operation: str) -> Callable[..., Any]:
@@ -58,7 +59,7 @@ class Table:
         recording, harmed, key = self._last.get(fiber, (False, False, None))
         now = self._environment.hub.now
         if recording:
-            fiber.owner.recordings.append([now, now + milliseconds])
+            self.recordings.setdefault(fiber, []).append([now, now + milliseconds])
         elif not harmed:
             fiber.owner.waits.append((now, now + milliseconds, key))
 
@@ -77,9 +78,10 @@ class Table:
             self._world.note(invocation, f"{operation} {key or ''}: FAULT {fault}")
         if fault not in HARMLESS:
             invocation.troubled.append(fault)
+        if not recording:
+            return self._happens(point, operation, request, fault, invocation)
         span = [self._environment.hub.now, float("inf")]
-        if recording:
-            invocation.recordings.append(span)
+        self.recordings.setdefault(fiber, []).append(span)
         try:
             return self._happens(point, operation, request, fault, invocation)
         finally:

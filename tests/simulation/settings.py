@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from idem.errors import ConfigurationError
-from idem.policy import DEFAULT_LEASE, Kind, Lapsed, Policy
+from idem.policy import Kind, Lapsed, Policy
 from tests.simulation import catalogue as kinds
 from tests.simulation.choices import Choices
 from tests.simulation.works import ForgottenError, PermanentError, TransientError
@@ -107,7 +107,7 @@ def draw(choices: Choices) -> Settings:
         record_within=ms(pick("record_within", kinds.RECORD_WITHIN)),
         reserve=ms(pick("reserve", kinds.RESERVE)),
         singly=pick("together", kinds.TOGETHER) == "singly",
-        policy=_policy(choices),
+        policy=_policy(choices, plans=mode == "guard"),
         check=pick("check", kinds.CHECK) == "content",
         visibility=0,
         receives_max=int(pick("receives", kinds.RECEIVES)),
@@ -117,19 +117,11 @@ def draw(choices: Choices) -> Settings:
         rate=pick("faults", kinds.RATE),
     )
     share = {"six times": 6.0, "once": 1.0, "a third": 1 / 3}[pick("visibility", kinds.VISIBILITY)]
-    return replace(
-        settings, visibility=max(1_000, round(settings.horizon * share)), policy=_accepted(settings.policy, settings)
-    )
+    reserve = settings.reserve if settings.reserve < _ms(settings.policy.lease) else 0  # anything else is refused
+    return replace(settings, reserve=reserve, visibility=max(1_000, round(settings.horizon * share)))
 
 
-def _accepted(policy: Policy, settings: Settings) -> Policy:
-    """The policy without what a consumer of this kind refuses."""
-    if settings.mode == "guard":
-        policy = replace(policy, starts_max=None, wait=timedelta(0))
-    return policy if policy.lease > timedelta(milliseconds=settings.reserve) else replace(policy, lease=DEFAULT_LEASE)
-
-
-def _policy(choices: Choices) -> Policy:
+def _policy(choices: Choices, *, plans: bool) -> Policy:
     """The drawn policy, or as much of it as construction accepts."""
     pick = choices.pick
     retention = pick("retention", kinds.RETENTION)
@@ -150,6 +142,8 @@ def _policy(choices: Choices) -> Policy:
         "permanent": (PermanentError,),
         "forget": (ForgottenError,),
     }
+    if plans:
+        del wanted["starts_max"], wanted["wait"]  # they say nothing to a plan, and are refused
     for dropped in ("", "wait", "lapsed", "starts_max", "lease"):
         wanted.pop(dropped, None)
         try:
