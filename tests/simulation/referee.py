@@ -141,6 +141,8 @@ class Referee:
 
     def _may_start(self, run: Run) -> None:
         settings, invocation = self.world.settings, run.invocation
+        if any(ended >= self._now - SLACK_MS for _, ended in invocation.blocked):
+            return  # a coroutine that blocks its loop holds up the start of the next one, after time was looked at
         if run.lease_ends_at is not None and self._now >= run.lease_ends_at:
             self.broken(
                 Rule.LEASE_LIVES, f"{run} starts {self._now - run.lease_ends_at:.0f} ms after its lease was over"
@@ -291,7 +293,7 @@ class Referee:
 
     def process_died(self, environment: Environment) -> None:
         for run in environment.busy.runs if environment.busy else ():
-            if run.recorded is None:
+            if run.recorded is None and run.died_at is None:
                 run.died_at = self._now
                 if run.sent_at is None and run.token is not None:
                     self._in_time(run)
