@@ -103,9 +103,8 @@ async def run_async(
             return error
         return None
 
-    ends: list[
-        BaseException
-    ] = []  # raised when the other lanes have come to a stop: in a task it would end the loop under them
+    # What ends the process is raised when the other lanes have come to a stop: in a task it would end the loop under them.
+    ends: list[BaseException] = []
     turn = asyncio.Semaphore(width)
     await asyncio.gather(*map(drive, lanes))
     if ends:

@@ -512,15 +512,15 @@ ENDING = [
     _one(
         "a cancellation of the work's own cancels the invocation",
         "lanes.py",
-        "            return Raised(asyncio.CancelledError())\n",
-        "            lane.throw(asyncio.CancelledError())\n",
+        "Raised(asyncio.CancelledError()) if work.cancelled() else work.result()",
+        "work.result()",
         PROMISES,
     ),
     _one(
         "a cancellation of the invocation is how a work ended",
         "lanes.py",
-        "            work.cancel()\n            lane.throw(error)\n",
-        "            work.cancel()\n            return Raised(error)\n",
+        "                work.cancel()\n                lane.throw(error)\n            return error\n",
+        "                work.cancel()\n                await asyncio.wait([work])\n",
         LANES,
     ),
     _one(

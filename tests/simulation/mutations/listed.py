@@ -214,14 +214,14 @@ MUTATIONS = [
     _one(
         "a work's cancellation is the invocation's",
         "lanes.py",
-        "            return Raised(asyncio.CancelledError())\n",
-        "            lane.throw(asyncio.CancelledError())\n",
+        "Raised(asyncio.CancelledError()) if work.cancelled() else work.result()",
+        "work.result()",
     ),
     _one(
         "what ends the process stops the loop under the others",
         "lanes.py",
-        "            stopped.append(error)\n",
-        "            raise\n",
+        "                    return _stop(lane, ended.error)\n",
+        "                    lane.throw(ended.error)\n",
     ),
     _one(
         "a stream skips a mismatch",
