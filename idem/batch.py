@@ -24,7 +24,7 @@ from idem.clock import backoff_ms
 from idem.delivery import Arrival, Done, Ending, NotStarted, Outcome, Unavailable
 from idem.errors import ConfigurationError, IdemError
 from idem.flow import TOO_LATE, WAIT_BASE_MS, WAIT_CAP_MS, Flow, Unrecorded, refusal
-from idem.lanes import Call, Ended, Lane, Raised, Returned
+from idem.lanes import Call, Ended, Lane, Late, Raised, Returned
 from idem.record import Answer, Claim, Held, Key, Request
 from idem.recorder import Recorder
 from idem.steps import Claimed, Met, Step, Waiting, Worked, chunks, predecessors
@@ -177,12 +177,17 @@ class Batch:
                     self._recorder.ended()
                     continue
                 try:
-                    ended = yield Call(one.delivery, ready.claim if isinstance(ready, Claimed) else None)
+                    ended = yield self._call(ready)
                 except BaseException:
                     self._stopping = True  # the process or the invocation ends: no other lane starts more
                     raise
                 self._recorder.ended()
                 self._ended(ready, ended, began)
+
+    def _call(self, ready: Waiting | Claimed) -> Call:
+        if isinstance(ready, Claimed):
+            return Call(ready.waiting.delivery, ready.claim, self._flow.latest_start(ready.claim))
+        return Call(ready.delivery, None, self._latest_start)
 
     def _record_before(self, step: Step) -> None:
         """Record what must be recorded before this step: its group's last one, or all if this may kill the process."""
@@ -211,6 +216,9 @@ class Batch:
     def _ended(self, step: Waiting | Claimed, ended: Ended, started: int) -> None:
         """The work has ended: a claimed one is recorded in time, a plan's writes are made now."""
         now_ms = self._clock.now_ms()
+        if isinstance(ended, Late):
+            self._not_started(step, TOO_LATE, begun=self._flow.counts_starts)
+            return
         if isinstance(step, Claimed):
             match ended:
                 case Returned(value):
@@ -223,7 +231,7 @@ class Batch:
             taken = self._clock.now_ms() - now_ms
             self._end(step.index, step.key, outcome, started=started, ended=now_ms, record_ms=taken, not_kept=not_kept)
 
-    def _guarded(self, one: Waiting, ended: Ended, started: int) -> tuple[Outcome, str | None]:
+    def _guarded(self, one: Waiting, ended: Returned | Raised, started: int) -> tuple[Outcome, str | None]:
         wanted = self._request(one, started)
         match ended:
             case Raised(error):
@@ -308,10 +316,10 @@ class Batch:
             attempt = answer.record.attempt
             self._end(one.index, one.key, refusal(answer), attempt=attempt, claim_ms=step.claim_ms)
 
-    def _not_started(self, step: Step, reason: NotStarted) -> None:
+    def _not_started(self, step: Step, reason: NotStarted, *, begun: bool = False) -> None:
         """End a delivery whose work was not started. Its claim is given back, so that the next delivery can start at once."""
         if isinstance(step, Claimed):
-            self._give_back(step, self._flow.given_back(step.claim, reason), reason)
+            self._give_back(step, self._flow.given_back(step.claim, reason, begun=begun), reason)
         else:
             self._end(step.waiting.index, step.waiting.key, reason)
 

@@ -146,7 +146,7 @@ class Consumer:
         rounds = batch.rounds(waiting)
         with ThreadPoolExecutor(self.concurrency + 1) as threads:
             while (lanes := await in_thread(threads, partial(next, rounds, None))) is not None:
-                await run_async(lanes, self._call, self.concurrency, threads)
+                await run_async(lanes, self._call, self.concurrency, threads, self.clock.now_ms)
 
     def _waiting(self, arrivals: Sequence[Arrival], batch: Batch) -> list[Waiting]:
         """The deliveries that have a key; what has none gets its ending."""

@@ -13,7 +13,7 @@ from idem.canonical import request_hash
 from idem.clock import Clock, SystemClock, new_token
 from idem.delivery import Delivery, NotStarted
 from idem.errors import PROCESS_ENDS, ConfigurationError, MissingKeyPart
-from idem.flow import Flow, not_run, refused, value_of
+from idem.flow import TOO_LATE, Flow, Unready, not_run, refused, value_of
 from idem.functions import is_coroutine_function
 from idem.keys import KeyRule, check_operation, is_nothing, make_key
 from idem.lanes import in_thread
@@ -101,6 +101,9 @@ class Once(Generic[P, R]):
         claim = await self._claim_async(threads, ends_at, args, kwargs)
         if not isinstance(claim, Claim):
             return refused(claim)
+        if self._flow.is_late(claim):  # whatever blocked the loop since its thread looked at the time
+            given_back = self._flow.given_back(claim, TOO_LATE, begun=self._flow.counts_starts)
+            return await in_thread(threads, partial(not_run, self._flow, Unready(TOO_LATE, given_back)))
         try:
             running: Any = self._function(*args, **self._with_claim(kwargs, claim))
             value = await running

@@ -153,8 +153,11 @@ class Flow:
 
     def is_late(self, claim: Claim) -> bool:
         """Whether too little of the claim's lease is left to start its work: it has lapsed, or less than the reserve remains."""
-        lease_end = claim.lease_until - self._lease_margin_ms
-        return self.clock.now_ms() > lease_end - self.reserve_ms
+        return self.clock.now_ms() > self.latest_start(claim)
+
+    def latest_start(self, claim: Claim) -> int:
+        """The last moment (epoch ms) at which the claim's work may start: the reserve remains of its lease then."""
+        return claim.lease_until - self._lease_margin_ms - self.reserve_ms
 
     def ready(self, claim: Claim) -> Claim | Unready:
         """The claim whose work may start now, its start counted where that matters; otherwise how it ends instead.

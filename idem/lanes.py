@@ -10,6 +10,7 @@ what ends the process (KeyboardInterrupt) or cancels the whole invocation is mor
 from __future__ import annotations
 
 import contextvars
+import math
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -28,10 +29,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The user's function is to be called with this; a plan has no claim."""
+    """The user's function is to be called with this, not later than `latest_start` (epoch ms); a plan has no claim."""
 
     delivery: Delivery
     claim: Claim | None
+    latest_start: float = math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,12 @@ class Raised:
     error: BaseException
 
 
-Ended = Returned | Raised
+@dataclass(frozen=True, slots=True)
+class Late:
+    """The call was not made: it was too late when its turn came."""
+
+
+Ended = Returned | Raised | Late
 """How a call ended."""
 
 Lane = Generator[Call, Ended, None]
@@ -61,11 +68,16 @@ def run(lanes: Sequence[Lane], call: Callable[[Call], Any], width: int, beside: 
 
 
 async def run_async(
-    lanes: Sequence[Lane], call: Callable[[Call], Awaitable[Any]], width: int, threads: Executor
+    lanes: Sequence[Lane],
+    call: Callable[[Call], Awaitable[Any]],
+    width: int,
+    threads: Executor,
+    now_ms: Callable[[], int],
 ) -> None:
     """The same for a coroutine function. What a lane asks of the store runs in `threads`, so that it does not hold up the loop.
 
-    Each work is a task of its own: what it cancels or puts into its context is its own, too.
+    Each work is a task of its own: what it cancels or puts into its context is its own, too. Another one may have blocked the loop
+    since its lane looked at the time, so that is looked at once more.
     """
     import asyncio  # noqa: PLC0415 - importing it takes longer than most consumers' whole start
 
@@ -85,6 +97,8 @@ async def run_async(
         return None
 
     async def called(wanted: Call) -> Ended:
+        if now_ms() > wanted.latest_start:
+            return Late()
         try:
             return Returned(await call(wanted))
         except asyncio.CancelledError:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from idem.delivery import Delivery
-from idem.lanes import Call, Ended, Lane, Raised, Returned, in_thread, in_threads, run, run_async
+from idem.lanes import Call, Ended, Lane, Late, Raised, Returned, in_thread, in_threads, run, run_async
 
 PATIENCE_S = 20
 
@@ -53,8 +53,25 @@ def test_coroutines_run_beside_each_other_and_never_more_than_allowed() -> None:
 
     ended: list[tuple[str, Ended]] = []
     with ThreadPoolExecutor(3) as threads:
-        asyncio.run(run_async([lane(name, ended) for name in "abcdef"], call, 2, threads))
+        asyncio.run(run_async([lane(name, ended) for name in "abcdef"], call, 2, threads, lambda: 0))
     assert (len(ended), most) == (6, 2)
+
+
+def test_a_coroutine_does_not_start_when_the_loop_was_blocked_until_it_is_too_late() -> None:
+    started: list[str] = []
+
+    async def call(one: Call) -> None:
+        started.append(one.delivery.id)
+
+    def timed() -> Lane:
+        for latest in (5, 3):
+            ended.append((yield Call(Delivery(id=str(latest), payload=None), None, latest)))
+
+    ended: list[Ended] = []
+    with ThreadPoolExecutor(2) as threads:
+        asyncio.run(run_async([timed()], call, 1, threads, lambda: 4))
+    assert started == ["5"]
+    assert ended == [Returned(None), Late()]
 
 
 @pytest.mark.parametrize("kind", ["plain", "coroutine"])
@@ -79,7 +96,7 @@ def test_what_ends_the_process_is_thrown_into_its_lane(kind: str) -> None:
             run([watching()], call, 1, in_threads)
         else:
             with ThreadPoolExecutor(2) as threads:
-                asyncio.run(run_async([watching()], awaited, 1, threads))
+                asyncio.run(run_async([watching()], awaited, 1, threads, lambda: 0))
 
     with pytest.raises(KeyboardInterrupt):
         driven()
@@ -96,7 +113,7 @@ def test_the_cancellation_of_an_invocation_is_no_ending_of_its_works() -> None:
             begun.set()
             await asyncio.Event().wait()
 
-        running = asyncio.ensure_future(run_async([lane("ab", ended)], call, 1, threads))
+        running = asyncio.ensure_future(run_async([lane("ab", ended)], call, 1, threads, lambda: 0))
         await begun.wait()
         running.cancel()
         with pytest.raises(asyncio.CancelledError):

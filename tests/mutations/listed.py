@@ -243,11 +243,17 @@ STARTING = [
     _one(
         "the lease is not looked at before a start",
         "flow.py",
-        "        return self.clock.now_ms() > lease_end - self.reserve_ms\n",
+        "        return self.clock.now_ms() > self.latest_start(claim)\n",
         "        return False\n",
         PROMISES,
     ),
-    _one("the reserve is ignored", "flow.py", "> lease_end - self.reserve_ms", "> lease_end", PROMISES),
+    _one(
+        "the reserve is ignored",
+        "flow.py",
+        "self._lease_margin_ms - self.reserve_ms",
+        "self._lease_margin_ms",
+        PROMISES,
+    ),
     _one(
         "time is looked at before a start is counted, and not after",
         "flow.py",
@@ -273,7 +279,7 @@ STARTING = [
     _one(
         "what a group's stop keeps from starting is not given back",
         "batch.py",
-        "            self._give_back(step, self._flow.given_back(step.claim, reason), reason)\n",
+        "            self._give_back(step, self._flow.given_back(step.claim, reason, begun=begun), reason)\n",
         "            self._give_back(step, None, reason)\n",
         BATCH,
     ),

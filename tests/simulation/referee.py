@@ -141,8 +141,6 @@ class Referee:
 
     def _may_start(self, run: Run) -> None:
         settings, invocation = self.world.settings, run.invocation
-        if any(ended >= self._now - SLACK_MS for _, ended in invocation.blocked):
-            return  # a coroutine that blocks its loop holds up the start of the next one, after time was looked at
         if run.lease_ends_at is not None and self._now >= run.lease_ends_at:
             self.broken(
                 Rule.LEASE_LIVES, f"{run} starts {self._now - run.lease_ends_at:.0f} ms after its lease was over"

@@ -50,8 +50,8 @@ MUTATIONS = [
         "expires_at=self.expires_at(lease_until)",
         "expires_at=self.expires_at()",
     ),
-    _one("the lease is not looked at", "flow.py", "now_ms() > lease_end - self.reserve_ms", "now_ms() > float(10**15)"),
-    _one("the reserve is ignored", "flow.py", "now_ms() > lease_end - self.reserve_ms", "now_ms() > lease_end"),
+    _one("the lease is not looked at", "flow.py", "now_ms() > self.latest_start(claim)", "now_ms() > float(10**15)"),
+    _one("the reserve is ignored", "flow.py", "self._lease_margin_ms - self.reserve_ms", "self._lease_margin_ms"),
     _one(
         "time is looked at before the start is counted only",
         "flow.py",
