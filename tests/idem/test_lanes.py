@@ -107,6 +107,30 @@ def test_the_cancellation_of_an_invocation_is_no_ending_of_its_works() -> None:
     assert ended == []
 
 
+def test_a_work_is_cancelled_with_its_invocation() -> None:
+    async def main() -> list[str]:
+        begun, stopped = asyncio.Event(), list[str]()
+
+        async def call(one: Call) -> None:
+            begun.set()
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                stopped.append(one.delivery.id)
+                raise
+
+        running = asyncio.ensure_future(run_async([lane("a", [])], call, 1, threads))
+        await begun.wait()
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        await asyncio.sleep(0)
+        return list(stopped)
+
+    with ThreadPoolExecutor(2) as threads:
+        assert asyncio.run(asyncio.wait_for(main(), PATIENCE_S)) == ["a"]
+
+
 def test_a_step_in_a_thread_ends_before_the_cancellation_of_its_waiting_leaves() -> None:
     started, may_end, ended = threading.Event(), threading.Event(), threading.Event()
 

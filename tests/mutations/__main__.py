@@ -1,4 +1,4 @@
-"""`python -m tests.mutations [--beside N] [WORD ...]`: break the layer on purpose, one fault at a time, and see whether the tests notice.
+"""`python -m tests.mutations [--beside N] [WORD ...]`: break the layer on purpose, and see whether the tests notice.
 
 Each fault is put into a copy of the code; the working tree is never touched. With words, only the faults whose names have one.
 N faults are looked for beside each other, by default one for each processor.
