@@ -8,6 +8,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from contextvars import ContextVar
 from dataclasses import replace
 from datetime import timedelta
@@ -456,8 +457,10 @@ def test_writes_that_nobody_would_make_are_refused_however_deep_they_stand(clock
         lambda: Commit([], (one for one in "a")),
         lambda: enumerate("a"),
         lambda: iter("a"),
+        Future,
+        lambda: {"later": Future()},
     ],
-    ids=["in a list", "as a Commit's result", "enumerate", "iterator"],
+    ids=["in a list", "as a Commit's result", "enumerate", "iterator", "a future", "a future in an object"],
 )
 def test_what_has_not_run_is_refused_wherever_it_stands(clock: TestClock, value: Any) -> None:
     assert isinstance(Bench(clock, lambda _payload, _claim: value()).one(), Retry)

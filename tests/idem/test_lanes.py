@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import pytest
@@ -38,6 +40,21 @@ def test_lanes_run_beside_each_other() -> None:
     ended: list[tuple[str, Ended]] = []
     run([lane(name, ended) for name in "abc"], lambda _call: meeting.wait() >= 0, 3, in_threads)
     assert sorted(name for name, _ in ended) == ["a", "b", "c"]
+
+
+def test_when_a_function_raises_those_that_wait_do_not_start() -> None:
+    ran: list[int] = []
+
+    def failing() -> None:
+        raise KeyboardInterrupt
+
+    def quick(number: int) -> None:
+        ran.append(number)
+        time.sleep(0.01)
+
+    with pytest.raises(KeyboardInterrupt):
+        in_threads([failing, *(partial(quick, number) for number in range(100))], 2)
+    assert len(ran) < 100
 
 
 def test_coroutines_run_beside_each_other_and_never_more_than_allowed() -> None:

@@ -497,7 +497,7 @@ TOGETHER = [
         "recorder.py",
         "        while self._under_way and not enough():\n",
         "        while False:\n",
-        HOSTILE,
+        RECORDER,
     ),
     _one(
         "what an interrupted recording held is lost",
@@ -667,7 +667,7 @@ ENDING = [
         "lanes.py",
         "            pool.shutdown(cancel_futures=True)\n",
         "",
-        HOSTILE,
+        LANES,
     ),
     _one(
         "a step in a thread is left behind when its waiting is cancelled",
@@ -730,7 +730,7 @@ ENDING = [
         "flow.py",
         " or isinstance(value, Iterator) or _is_future(value)\n",
         " or isinstance(value, Iterator)\n",
-        PROMISES,
+        HOSTILE,
     ),
     _one(
         "a value that cannot be looked at breaks the batch",
