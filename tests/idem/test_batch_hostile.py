@@ -18,7 +18,7 @@ import pytest
 
 from idem import Commit, Consumer, Delivery, Done, Key, MemoryStore, Policy, Put, Retry, SqsSource, Status, keys, once
 from idem.clock import SystemClock
-from idem.delivery import Busy, NotStarted, Outcome
+from idem.delivery import Busy, NotStarted, Outcome, Unavailable
 from idem.errors import ConfigurationError, IdemError, StoreUnavailable
 from idem.flow import Flow
 from idem.lanes import in_threads
@@ -137,12 +137,20 @@ def test_calls_that_wait_for_an_attempt_do_not_keep_it_from_being_recorded() -> 
     assert time.monotonic() - began < 1.8
 
 
-def test_a_call_that_waits_for_an_attempt_can_be_cancelled_at_once() -> None:
+def test_a_call_that_waits_for_an_attempt_keeps_no_thread_and_can_be_cancelled_at_once() -> None:
+    slept: list[float] = []
+
+    class Clock(SystemClock):
+        def sleep_ms(self, milliseconds: float) -> None:
+            slept.append(milliseconds)
+
     async def grant(name: str) -> str:
         return name
 
     store, policy = MemoryStore(), Policy(retention=DAY, wait=timedelta(seconds=2))
-    function: Any = once(operation="bonus.grant", key=keys.field("name"), store=store, policy=policy)(grant)
+    function: Any = once(operation="bonus.grant", key=keys.field("name"), store=store, policy=policy, clock=Clock())(
+        grant
+    )
     flow = Flow(operation="bonus.grant", store=store, policy=policy)
     store.claim(flow.request(Key("bonus.grant", "a"), ends_at=None))
     began = time.monotonic()
@@ -153,6 +161,7 @@ def test_a_call_that_waits_for_an_attempt_can_be_cancelled_at_once() -> None:
 
     asyncio.run(main())
     assert time.monotonic() - began < 1
+    assert slept == []
 
 
 # --- 2. a work that cancels its own task takes the batch with it ---
@@ -574,6 +583,14 @@ def test_a_store_that_breaks_on_one_outcome_leaves_the_others_recorded(clock: Te
     bench = Bench(clock, store=Breaking(clock))
     first, _, last = bench(*ids("a", "bad", "b"), seconds=60)
     assert (type(first), type(last)) == (Done, Done)
+
+
+@pytest.mark.parametrize("verb", ["claim_many", "finish_many", "begin"])
+def test_a_store_that_breaks_on_a_whole_batch_is_reported_and_nothing_leaves(clock: TestClock, verb: str) -> None:
+    broken: Any = type("Breaking", (MemoryStore,), {verb: lambda *_given: _raise(RuntimeError("made up"))})
+    bench = Bench(clock, store=broken(clock), policy=Policy(retention=DAY, starts_max=3))
+    outcomes = bench(*ids("a", "b"), seconds=60)
+    assert [type(outcome) for outcome in outcomes] == [Unavailable, Unavailable]
 
 
 def test_a_store_that_breaks_hides_no_error_of_the_works() -> None:
