@@ -44,7 +44,7 @@ def _one(name: str, file: str, old: str, new: str, finder: str | None = None) ->
 PROMISES, BATCH, LANES = "tests/idem/test_batch_promises.py", "tests/idem/test_batch.py", "tests/idem/test_lanes.py"
 RECORDER, DECORATOR = "tests/idem/test_recorder.py", "tests/idem/test_decorator_promises.py"
 PLANS, HOSTILE = "tests/idem/test_consumer_plans.py", "tests/idem/test_batch_hostile.py"
-RECORD = "tests/idem/test_record.py"
+RECORD, FAULTS = "tests/idem/test_record.py", "tests/idem/test_consumer_faults.py"
 
 CLAIMING = [
     _one(
@@ -154,6 +154,7 @@ DECIDING = [
         "flow.py",
         "        counts = policy.starts_max is not None or policy.lapsed is Lapsed.HOLD",
         "        counts = policy.starts_max is not None",
+        FAULTS,
     ),
     _one(
         "the time of the delivery is ignored",
