@@ -13,7 +13,7 @@ from typing import Any
 from handlers.ledger import Effect, effect_row
 from handlers.settings import OrdersSettings
 from idem import Claim, Consumer, Delivery, Policy, Retention, SqsSource, keys
-from idem.consumer import Work
+from idem.delivery import Work
 from idem.on_lambda import dynamo_store, dynamodb, lambda_handler, observer_of, sqs
 
 OPERATION = "orders.fulfil"

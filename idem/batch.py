@@ -259,7 +259,7 @@ class Batch:
         return tries + 1
 
     def _asked_again(self, step: Step, began: int) -> Step:
-        """The step, asked for its key again if that was held. What has no time left for that in this round is told to come again."""
+        """The step, asked for its key again if that was held and there is time for it in this round."""
         in_time = self._is_patient() or self._clock.now_ms() - began <= LOOKS_MS
         if not (isinstance(step, Met) and isinstance(step.answer, Held) and in_time):
             return step

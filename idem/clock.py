@@ -7,7 +7,13 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Protocol
+
+
+def milliseconds(duration: timedelta) -> int:
+    """A duration as this library counts time, rounded down."""
+    return duration // timedelta(milliseconds=1)
 
 
 class Clock(Protocol):

@@ -5,7 +5,6 @@ How deliveries are claimed, worked on and recorded is in `batch.py`; the rules a
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -15,23 +14,15 @@ from typing import Any
 
 from idem.batch import Batch
 from idem.canonical import request_hash
-from idem.clock import Clock, SystemClock, new_token
-from idem.delivery import (
-    Arrival,
-    Delivery,
-    Ending,
-    Rejected,
-    Source,
-    Unavailable,
-    Unreadable,
-)
+from idem.clock import Clock, SystemClock, milliseconds, new_token
+from idem.delivery import Arrival, Delivery, Ending, Plan, Rejected, Source, Unavailable, Unreadable, Work, tell
 from idem.errors import PROCESS_ENDS, ConfigurationError, IdemError, InputRefused, MissingKeyPart
 from idem.flow import Flow
 from idem.functions import is_coroutine_function
 from idem.keys import KeyRule, check_operation, is_nothing, make_key
 from idem.lanes import Beside, Call, in_thread, in_threads, run, run_async
 from idem.policy import Policy
-from idem.record import Claim, Key
+from idem.record import Key
 from idem.steps import Waiting
 from idem.store import Store
 from idem.text import message_of
@@ -42,9 +33,6 @@ RESERVE = timedelta(
 
 # About what a claim costs on a busy day: work that is quicker gains from waiting.
 RECORD_WITHIN = timedelta(milliseconds=50)
-
-Work = Callable[[Delivery, Claim], Any]
-Plan = Callable[[Delivery], Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +108,7 @@ class Consumer:
         arrivals = self.source.read(event, self.clock.now_ms())
         endings = self._work_on(arrivals, ends_at)
         for ending in endings:
-            self._tell(ending)
+            tell(self.observe, ending)
         return self.source.reply(endings, self.clock.now_ms())
 
     def _work_on(self, arrivals: Sequence[Arrival], ends_at: int | None) -> list[Ending]:
@@ -131,7 +119,7 @@ class Consumer:
             ends_at=ends_at,
             plans=self.plan is not None,
             concurrency=self.concurrency,
-            record_within_ms=self.record_within.total_seconds() * 1000,
+            record_within_ms=milliseconds(self.record_within),
         )
         waiting = self._waiting(arrivals, batch)
         try:
@@ -208,16 +196,6 @@ class Consumer:
         """When this invocation ends, in epoch ms; None without a Lambda context."""
         remaining = getattr(context, "get_remaining_time_in_millis", None)
         return self.clock.now_ms() + int(remaining()) if remaining else None
-
-    def _tell(self, ending: Ending) -> None:
-        """Tell the observer. What it raises is logged: the outcome is recorded, and the rest of the batch must be answered."""
-        if self.observe:
-            try:
-                self.observe(ending)
-            except PROCESS_ENDS:
-                raise
-            except BaseException:
-                logging.getLogger(__name__).exception("the observer of %s failed", self.operation)
 
 
 def _ask(name: str, rule: Callable[[Delivery], Any], delivery: Delivery) -> Any:

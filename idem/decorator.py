@@ -97,7 +97,7 @@ class Once(Generic[P, R]):
 
         A cancellation is an ending like any other error; one that comes before the work has started gives the claim back.
         """
-        threads = _threads(os.getpid())
+        threads = store_threads(os.getpid())
         claim = await self._claim_async(threads, ends_at, args, kwargs)
         if not isinstance(claim, Claim):
             return refused(claim)
@@ -162,7 +162,7 @@ class Once(Generic[P, R]):
 
 
 @cache
-def _threads(process: int) -> Executor:  # noqa: ARG001 - a forked process has no threads of its parent's
+def store_threads(process: int) -> Executor:  # noqa: ARG001 - a forked process has no threads of its parent's
     """The threads of a process that ask the store for coroutine functions: not the loop's own, which works may keep busy."""
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - as above
 

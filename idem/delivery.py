@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from idem.errors import ClaimLost, IdemError, UnsettledWork
-from idem.record import Key
+from idem.errors import PROCESS_ENDS, ClaimLost, IdemError, UnsettledWork
+from idem.record import Claim, Key
 
 # For isinstance(): what comes most often stands first, because it is told by its type alone.
 MAPPINGS, SEQUENCES = (dict, Mapping), (tuple, list, Sequence)
@@ -136,6 +137,25 @@ class Ending:
     claim_ms: int | None = None
     record_ms: int | None = None
     not_kept: str | None = None
+
+
+Work = Callable[[Delivery, Claim], Any]
+"""What a consumer runs once for each key: it gets the delivery and the claim, and returns the result or a Commit."""
+
+Plan = Callable[[Delivery], Any]
+"""What a consumer asks instead, where the work is only writes: it returns the Commit."""
+
+
+def tell(observe: Callable[[Ending], None] | None, ending: Ending) -> None:
+    """Tell an observer. What it raises is logged: the outcome is recorded, and whatever else was delivered must be answered."""
+    if observe is None:
+        return
+    try:
+        observe(ending)
+    except PROCESS_ENDS:
+        raise
+    except BaseException:
+        logging.getLogger(__name__).exception("the observer of %s failed", ending.operation)
 
 
 class Source(Protocol):

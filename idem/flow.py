@@ -16,7 +16,7 @@ from itertools import islice
 from typing import Any, NoReturn
 
 from idem import results
-from idem.clock import Clock, SystemClock, backoff_ms, new_token
+from idem.clock import Clock, SystemClock, backoff_ms, milliseconds, new_token
 from idem.delivery import Busy, Done, NotStarted, Outcome, Overtaken, Rejected, Retry, Unavailable, Unsettled
 from idem.errors import (
     PROCESS_ENDS,
@@ -117,7 +117,9 @@ class Flow:
             "_skew_margin_ms": policy.skew_margin,
             "_retention_ms": policy.retention,
         }.items():
-            object.__setattr__(self, name, None if duration is None else _ms(duration))  # once: every message asks
+            object.__setattr__(
+                self, name, None if duration is None else milliseconds(duration)
+            )  # once: every message asks
 
     def request(
         self,
@@ -458,7 +460,3 @@ def failure_of(error: Exception, *, reclaimable: bool) -> Failure:
     return Failure(
         type=type(error).__qualname__, message=bounded(message_of(error), MESSAGE_CHARS_MAX), reclaimable=reclaimable
     )
-
-
-def _ms(duration: timedelta) -> int:
-    return int(duration.total_seconds() * 1000)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextvars
 from collections.abc import Awaitable, Callable, Generator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -72,8 +73,16 @@ async def run_async(
         async with turn:
             wanted = await in_thread(threads, partial(_advance, lane, None))
             while wanted is not None:
-                ended = await outcome(lane, asyncio.ensure_future(called(wanted)))
+                work = asyncio.ensure_future(called(wanted))
+                cancelled = await waited(lane, work)
+                ended: Ended = Raised(asyncio.CancelledError()) if work.cancelled() else work.result()
+                if isinstance(ended, Raised) and isinstance(ended.error, PROCESS_ENDS):
+                    ends.append(ended.error)
+                    return _stop(lane, ended.error)
                 wanted = await in_thread(threads, partial(_advance, lane, ended))
+                if cancelled is not None and wanted is not None:
+                    lane.throw(cancelled)
+        return None
 
     async def called(wanted: Call) -> Ended:
         try:
@@ -83,21 +92,23 @@ async def run_async(
         except BaseException as error:  # noqa: BLE001 - the user's work may raise anything; its policy says what that means
             return Raised(error)
 
-    async def outcome(lane: Lane, work: asyncio.Future[Ended]) -> Ended:
+    async def waited(lane: Lane, work: asyncio.Future[Ended]) -> BaseException | None:
+        """Wait for the work's end. A cancellation here is not its own: the invocation ends, but what has ended is recorded."""
         try:
             await asyncio.wait([work])
-        except asyncio.CancelledError as error:  # not the work's own: the whole invocation is being cancelled
-            work.cancel()
-            lane.throw(error)
-        if work.cancelled():
-            return Raised(asyncio.CancelledError())
-        ended = work.result()
-        if isinstance(ended, Raised) and isinstance(ended.error, PROCESS_ENDS):
-            lane.throw(ended.error)
-        return ended
+        except asyncio.CancelledError as error:
+            if not work.done():
+                work.cancel()
+                lane.throw(error)
+            return error
+        return None
 
+    # What ends the process is raised when the other lanes have come to a stop: in a task it would end the loop under them.
+    ends: list[BaseException] = []
     turn = asyncio.Semaphore(width)
     await asyncio.gather(*map(drive, lanes))
+    if ends:
+        raise ends[0]
 
 
 async def in_thread(threads: Executor, step: Callable[[], T]) -> T:
@@ -143,6 +154,12 @@ def _drive(lane: Lane, call: Callable[[Call], Any]) -> None:
         except BaseException as error:  # noqa: BLE001 - the user's work may raise anything; its policy says what that means
             ended = Raised(error)
         wanted = _advance(lane, ended)
+
+
+def _stop(lane: Lane, error: BaseException) -> None:
+    """Tell the lane that the process ends by `error`."""
+    with suppress(*PROCESS_ENDS):  # its own answer to that; whoever drives the lanes raises the error
+        lane.throw(error)
 
 
 def _advance(lane: Lane, ended: Ended | None) -> Call | None:

@@ -12,7 +12,7 @@ from typing import Generic, Protocol, TypeVar
 
 from idem.clock import Clock
 
-BUSY_MS = 1  # between two looks whether another recording is over: less than one takes
+BUSY_MS, BUSY_MAX_MS = 1, 50  # between two looks whether another recording is over: doubling, as the wait grows
 
 
 class Item(Protocol):
@@ -90,8 +90,10 @@ class Recorder(Generic[T]):
     def settle(self, enough: Callable[[], bool] = lambda: False) -> None:
         """Record what waits, and wait for what others are recording, until that is `enough` or nothing is under way."""
         self.flush()
+        pause = BUSY_MS
         while self._under_way and not enough():
-            self._clock.sleep_ms(BUSY_MS)
+            self._clock.sleep_ms(pause)
+            pause = min(2 * pause, BUSY_MAX_MS)
         if self._failure is not None:
             raise self._failure
 

@@ -22,7 +22,7 @@ from handlers import payments as real_payments
 from handlers.ledger import Effect, effect_row
 from handlers.settings import OrdersSettings
 from idem import Claim, Commit, Consumer, Delivery
-from idem.consumer import Work
+from idem.delivery import Work
 from idem.keys import look_up
 from idem.on_lambda import lambda_handler
 

@@ -111,7 +111,9 @@ def decided(found: Record, instruction: Instruction, now_ms: int) -> Record:
             result = StoredResult("id", instruction.result_id or "")
             return succeeded(replace(base, failure=None), result, _end(found, now_ms), now_ms)
         case Decision.FORGET | Decision.ERASE:
-            return replace(base, expires_at=now_ms // 1000 - int(SKEW_MARGIN.total_seconds()))
+            over = now_ms // 1000 - int(SKEW_MARGIN.total_seconds())
+            lease = None if found.lease_until is None else over * 1000  # a lease that lives would keep its record alive
+            return replace(base, expires_at=over, lease_until=lease)
 
 
 def change(connection: Connection, shown: Record, instruction: Instruction, clock: Clock | None = None) -> Record:

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
+from idem.clock import milliseconds
 from idem.errors import CorruptRecord
 from idem.operators.operator_errors import Exit, OperatorError
-from idem.operators.record_text import parse_key, request_for
+from idem.operators.record_text import now, parse_key, request_for
 from idem.policy import Policy
 from idem.record import Key, StoredResult, Succeeded
 from idem.store import Store
@@ -84,7 +85,12 @@ def remember(
     Each is one conditional write, so that a record that is there, or comes meanwhile, stays as it is.
     """
     for key in dict.fromkeys(done):
-        wanted = replace(request_for(key, Policy(retention=retention)), origin={"source": "restore", **(origin or {})})
+        expires_at = None if retention is None else (now() + milliseconds(retention)) // 1000
+        wanted = replace(
+            request_for(key, Policy(retention=retention)),
+            origin={"source": "restore", **(origin or {})},
+            expires_at=expires_at,
+        )
         answer = store.guard(wanted, UNKNOWN, ())
         if isinstance(answer, Succeeded) and answer.record.claim_token == wanted.token:
             yield key

@@ -11,7 +11,7 @@ from datetime import timedelta
 from enum import Enum
 from typing import Any
 
-from idem.clock import Clock, SystemClock, backoff_ms
+from idem.clock import Clock, SystemClock, backoff_ms, milliseconds
 from idem.delivery import MAPPINGS, Arrival, Busy, Delivery, Done, Ending, NotStarted, Rejected, Retry, Unreadable
 from idem.errors import ConfigurationError, IdemError, MalformedDelivery, UnreportableRecord, WrongEvent
 from idem.sources.content import mapping_of, parse_json, text_of, understood
@@ -163,8 +163,8 @@ class SqsSource:
             case Retry():
                 pause = backoff_ms(
                     max(0, ending.arrival.receive_count - 1),
-                    base_ms=self._backoff_base.total_seconds() * 1000,
-                    cap_ms=self._backoff_cap.total_seconds() * 1000,
+                    base_ms=milliseconds(self._backoff_base),
+                    cap_ms=milliseconds(self._backoff_cap),
                     jitter=self._clock.jitter(),
                 )
                 return _in_range(round(pause / 1000))

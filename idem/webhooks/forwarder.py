@@ -24,14 +24,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from idem.clock import Clock, SystemClock
-from idem.delivery import Arrival, Delivery, Done, Ending, Outcome, Rejected, Unavailable, Unreadable
+from idem.delivery import Arrival, Delivery, Done, Ending, Outcome, Rejected, Unavailable, Unreadable, tell
 from idem.errors import InputRefused, MalformedDelivery, MissingKeyPart, StoreUnavailable
 from idem.keys import check_operation, make_key
 from idem.record import Key
@@ -86,7 +85,7 @@ class Forwarder:
             for arrival, key, outcome in zip(arrivals, keys, outcomes, strict=True)
         ]
         for ending in endings:
-            self._tell(ending)
+            tell(self.observe, ending)
         return self.source.reply(endings, ended)
 
     def _forward(self, arrivals: Sequence[Arrival]) -> tuple[list[Key | None], list[Outcome]]:
@@ -153,14 +152,6 @@ class Forwarder:
                 )
                 outcomes[index] = Unavailable(refused, ran=False)
         return outcomes
-
-    def _tell(self, ending: Ending) -> None:
-        """Tell the observer. What it raises is logged: the event is on the queue, and must be answered."""
-        if self.observe:
-            try:
-                self.observe(ending)
-            except Exception:
-                logging.getLogger(__name__).exception("the observer of %s failed", self.operation)
 
 
 def _unreadable(arrival: Unreadable) -> Outcome:

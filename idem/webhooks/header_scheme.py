@@ -27,6 +27,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
+from idem.clock import milliseconds
 from idem.errors import ConfigurationError, MalformedDelivery, NotAnEvent, SignatureInvalid
 from idem.sources.content import parse_form, parse_json, understood
 from idem.sources.http import HttpRequest, Reply
@@ -96,7 +97,7 @@ class HeaderScheme:
         object.__setattr__(self, "_header", self.header if isinstance(self.header, Header) else Header(self.header))
         object.__setattr__(self, "header", self._header)
         object.__setattr__(self, "_contents", self._compiled() if isinstance(self.signed, str) else self.signed)
-        tolerance_ms = math.inf if self.tolerance is None else self.tolerance.total_seconds() * 1000
+        tolerance_ms = math.inf if self.tolerance is None else milliseconds(self.tolerance)
         object.__setattr__(self, "_tolerance_ms", tolerance_ms)
         object.__setattr__(self, "_unit", self.stamp.unit if self.stamp else self.unit)
         if tolerance_ms < 0:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Protocol, runtime_checkable
 
+from idem.clock import milliseconds
+
 REFRESH_EVERY = timedelta(
     minutes=1
 )  # a rotation is noticed that fast; at Secrets Manager's price, 0.2 USD a month at most
@@ -42,7 +44,7 @@ class RefreshedSecrets:
     ) -> None:
         self._cached = cached
         self._fresh = fresh
-        self._every_ms = int(every.total_seconds() * 1000)
+        self._every_ms = milliseconds(every)
         self._lock = threading.Lock()
         self._refreshed_ms: int | None = None
 

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from typing import Any
 
 from idem.clock import Clock, SystemClock, new_token
-from idem.delivery import Delivery
+from idem.delivery import Delivery, Work
 from idem.errors import PROCESS_ENDS, ConfigurationError
 from idem.flow import Flow, not_run, refused, value_of
 from idem.functions import is_coroutine_function
@@ -28,8 +28,6 @@ from idem.keys import KeyRule, check_operation, make_key
 from idem.policy import Policy
 from idem.record import Claim
 from idem.store import Store
-
-Work = Callable[[Delivery, Claim], Any]
 
 
 def body_hash(delivery: Delivery) -> list[str]:

@@ -36,14 +36,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from idem.delivery import Delivery
+from idem.delivery import Delivery, Work
 from idem.errors import ConfigurationError, IdemError, MissingKeyPart
 from idem.keys import KeyRule, make_key
 from idem.record import Claim
 from idem.wrappers.positions import Position, Positions
 from idem.writes import Commit
-
-Work = Callable[[Delivery, Claim], Any]
 
 OLDER = {"ignored": "older than what was applied to its object"}
 """The result of an event that was not run because of its age."""

@@ -277,6 +277,13 @@ def test_a_duplicate_waits_for_the_attempt_in_flight_and_gets_its_result(clock: 
     assert bench.ran == []
 
 
+def test_a_result_that_comes_in_the_last_pause_is_not_missed(clock: TestClock) -> None:
+    bench, store = waiting(clock, 5)
+    store.at = NOW + 4_900
+    assert bench.one() == Done({"shipped": True}, replayed=True, attempt=2)
+    assert sum(clock.slept) == 5_000
+
+
 def test_patience_ends_and_pauses_grow_meanwhile(clock: TestClock) -> None:
     bench, _ = waiting(clock, 5)
     assert isinstance(bench.one(), Busy)

@@ -98,6 +98,32 @@ def test_a_quick_coroutine_is_recorded_while_a_slow_one_still_runs(record_within
     assert outcomes[2] == Done("True", replayed=False, attempt=1)
 
 
+def test_the_next_one_of_a_group_waits_for_no_other_lane() -> None:
+    started = threading.Event()
+
+    def work(delivery: Delivery, _claim: Claim) -> bool:
+        if delivery.payload["id"] == "second":
+            started.set()
+        return delivery.payload["id"] != "slow" or started.wait(PATIENCE_S)
+
+    endings: list[Ending] = []
+    consumer = Consumer(
+        operation="orders.fulfil",
+        source=SqsSource(),
+        key=keys.field("id"),
+        policy=Policy(retention=DAY),
+        store=MemoryStore(),
+        work=work,
+        concurrency=2,
+        record_within=timedelta(minutes=1),
+        observe=endings.append,
+    )
+    event = sqs_event(*ids("first", "second"), group="A")
+    event["Records"].append({**sqs_event(*ids("slow"), group="B")["Records"][0], "messageId": "slow"})
+    consumer(event, None)
+    assert [ending.outcome for ending in endings] == [Done(result=True, replayed=False, attempt=1)] * 3
+
+
 # --- one ending never touches another ---
 
 
@@ -226,7 +252,7 @@ def test_after_the_end_of_a_process_no_other_lane_starts_work(clock: TestClock) 
     assert bench.ran == ["bad"]
 
 
-@pytest.mark.parametrize("error", [RuntimeError, SystemExit])
+@pytest.mark.parametrize("error", [RuntimeError, OddEnd])
 def test_an_error_of_the_last_recording_never_hides_what_ended_the_process(
     clock: TestClock, error: type[BaseException]
 ) -> None:

@@ -83,6 +83,13 @@ def test_work_that_never_ended_is_left_to_a_person_by_policy_or_when_no_starts_a
     assert answer.record == lapsed()
 
 
+@pytest.mark.parametrize("rules", [{"hold_lapsed": True}, {"starts_max": 1}], ids=str)
+def test_work_that_never_started_is_left_to_nobody(rules: dict[str, Any]) -> None:
+    answer = decide(lapsed(starts=0), request(**rules), NOW)
+    assert isinstance(answer, TakeOver)
+    assert (answer.successor.attempt, answer.successor.starts) == (3, 0)
+
+
 def test_a_lease_and_a_life_end_one_margin_later() -> None:
     wanted = request(skew_margin_ms=MARGIN_MS)
     held, old = record(lease_until=NOW), record(Status.SUCCEEDED, expires_at=NOW_S)

@@ -308,6 +308,13 @@ STARTING = [
         BATCH,
     ),
     _one(
+        "what a group's stop keeps from starting is not given back",
+        "batch.py",
+        "            self._give_back(step, self._flow.given_back(step.claim, reason), reason)\n",
+        "            self._give_back(step, None, reason)\n",
+        BATCH,
+    ),
+    _one(
         "a start that could not be counted is not taken back",
         "flow.py",
         'self.given_back(claim, NotStarted("its start was not counted"))',
@@ -624,28 +631,29 @@ ENDING = [
     _one(
         "a cancellation of the work's own cancels the invocation",
         "lanes.py",
-        "        if work.cancelled():\n",
-        "        if False:\n",
+        "Raised(asyncio.CancelledError()) if work.cancelled() else work.result()",
+        "work.result()",
         PROMISES,
     ),
     _one(
         "a work has no task of its own",
         "lanes.py",
-        "                ended = await outcome(lane, asyncio.ensure_future(called(wanted)))\n",
-        "                ended = await called(wanted)\n",
+        "                work = asyncio.ensure_future(called(wanted))\n                cancelled = await waited(lane, work)\n",
+        "                work, cancelled = asyncio.Future[Ended](), None\n"
+        "                work.set_result(await called(wanted))\n",
         HOSTILE,
     ),
     _one(
         "a cancellation of the invocation is how a work ended",
         "lanes.py",
-        "            work.cancel()\n            lane.throw(error)\n",
-        "            work.cancel()\n            return Raised(error)\n",
+        "                work.cancel()\n                lane.throw(error)\n            return error\n",
+        "                work.cancel()\n                await asyncio.wait([work])\n",
         LANES,
     ),
     _one(
         "a work goes on when its invocation is cancelled",
         "lanes.py",
-        "            work.cancel()\n",
+        "                work.cancel()\n",
         "",
         LANES,
     ),
@@ -763,9 +771,9 @@ ENDING = [
     ),
     _one(
         "an observer that exits ends the process",
-        "consumer.py",
-        "            except BaseException:\n                logging",
-        "            except Exception:\n                logging",
+        "delivery.py",
+        "    except BaseException:\n        logging",
+        "    except Exception:\n        logging",
         HOSTILE,
     ),
     _one(

@@ -51,7 +51,8 @@ def test_a_forgotten_key_is_new_to_the_next_delivery(connection: Connection, rec
     assert state_of(left, now()) is State.EXPIRED
     answer = connection.store().claim(request_for(record.key))
     assert isinstance(answer, Claim)
-    assert answer.attempt == 1
+    never_ended = record.status is Status.IN_PROGRESS  # whoever holds that attempt's number may still be at work
+    assert answer.attempt == (record.attempt + 1 if never_ended else 1)
 
 
 def test_an_erased_key_is_gone(connection: Connection) -> None:

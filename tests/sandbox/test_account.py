@@ -11,7 +11,8 @@ import pytest
 from sandbox.account import ACCOUNT_ID, REGION, ROOT, AccountError, LocalAccount
 
 OWNER = """
-import sys, time
+import signal, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it, and so do their children
 from sandbox.account import LocalAccount
 with LocalAccount() as account:
     print(account.folder, account.endpoint, flush=True)

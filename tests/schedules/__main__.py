@@ -14,7 +14,7 @@ from itertools import islice
 from tests.schedules.checks import Tally
 from tests.schedules.explore import Broken, exhaustive, random, replayed
 from tests.schedules.modes import MODES
-from tests.schedules.table import COLUMNS, table
+from tests.schedules.table import ALIKE, COLUMNS, table
 from tests.schedules.world import Bounds
 
 SKEWS_MS = ((0, 0), (0, 2_000), (2_000, 0))  # together, and the whole margin apart in either direction
@@ -70,7 +70,7 @@ def short() -> Iterator[Job]:
 
 def for_the_table() -> Iterator[Job]:
     """What the README's table is made of. Where starts are counted by themselves, two faults make three times as many schedules."""
-    for mode in COLUMNS:
+    for mode in (*COLUMNS, *ALIKE):
         yield Job(mode=mode, bounds=Bounds(faults=1 if MODES[mode].counts_starts else 2))
 
 

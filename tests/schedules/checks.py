@@ -11,7 +11,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any
 
-from idem import Busy, Done, Outcome, Rejected, Retry, Unavailable
+from idem import Busy, Done, Lapsed, Outcome, Rejected, Retry, Unavailable
 from idem.delivery import Overtaken, Unsettled
 from idem.dynamo.schema import primary_key, to_item
 from idem.keys import make_key
@@ -118,15 +118,15 @@ class Watch:
         if after is None:
             _demand(_number(before, "attempt") == 1, "only a first attempt that never ran leaves nothing behind")
             return
-        counted = owner.counted if self._mode.counts_starts else True
+        counted = owner.counted or not self._mode.counts_starts
         left = _number(before, "starts") - int(counted)
         _demand(_status(after) == "failed", f"work that never ran is {_status(after)}")
         _demand(_number(after, "starts") == left, f"{owner} never ran, and {_number(after, 'starts')} starts are left")
 
     def _begun(self, before: Item | None, after: Item | None) -> None:
-        """Where starts are limited, each is counted by itself when its work's turn comes."""
+        """Where starts are counted by themselves, that is done when the work's turn comes."""
         owner = self._owner(before)
-        _demand(self._mode.counts_starts, "where starts do not matter the claim counts the start")
+        _demand(self._mode.counts_starts, "the claim counts the start, and nothing else does")
         _demand(self._world.writer is owner.worker, "only its owner counts the start of a claim")
         counted = _number(after, "starts") - _number(before, "starts")
         _demand(counted in {0, 1}, f"a start counts {counted}")  # none, when the SDK repeats it
@@ -138,8 +138,8 @@ class Watch:
         _demand(
             left <= 0, f"{self._world.writer} took over from {owner}, whose lease lasts {left} ms more by its own clock"
         )
-        started = _number(before, "starts") > 0
-        _demand(not (self._mode.holds and started), "held work that was started is not taken over")
+        held = self._mode.policy.lapsed is Lapsed.HOLD and not self._is_over(before)
+        _demand(not held or _number(before, "starts") == 0, "held work that has started is not taken over")
         self._next_attempt(before, after)
 
     def _taken_over_from_the_failed(self, before: Item | None, after: Item | None) -> None:
@@ -175,8 +175,8 @@ class Watch:
         _demand(left >= RESERVE_MS, f"{part} starts {left} ms before its invocation's end")
         if self._mode.counts_starts:
             _demand(part.counted, f"the start of {part} is not counted")
-            limit = self._mode.starts_max
-            _demand(limit is None or len(runs) < limit, "more starts than the limit allows")
+        if self._mode.starts_max is not None:
+            _demand(len(runs) < self._mode.starts_max, "more starts than the limit allows")
         if runs:
             self._again("start", self._mode.starts, self._tally.starts, runs[-1])
 

@@ -57,7 +57,7 @@ class Cause(StrEnum):
     UNKNOWN = "the effect is made, its answer is lost, and the work raises"
     ASKED = "the work fails before its effect, and its policy says: try again"
     NOT_STARTED = "the claim is written, but its answer is lost or the process dies: the work never started"
-    COUNTED = "the start is counted, for `starts_max` or held work, but its answer is lost or the process dies: the work never started"
+    COUNTED = "the start is counted, and the process dies or freezes before the work starts"
     FORGOTTEN = "the delivery comes after the record's life"
 
 
@@ -97,18 +97,14 @@ class Mode:
     expired: bool = False
 
     @property
-    def holds(self) -> bool:
-        return self.policy.lapsed is Lapsed.HOLD
-
-    @property
-    def counts_starts(self) -> bool:
-        """Whether the start of the work is counted by itself."""
-        return self.starts_max is not None or self.holds
-
-    @property
     def clean_starts(self) -> int:
         """How often the work is started when nothing goes wrong around it."""
         return 0 if self.plan else 1 + (Cause.ASKED in self.starts)
+
+    @property
+    def counts_starts(self) -> bool:
+        """Whether each start is counted by itself, in a call between the claim and the work."""
+        return self.starts_max is not None or self.policy.lapsed is Lapsed.HOLD
 
     @property
     def life_ms(self) -> float:

@@ -41,7 +41,7 @@ MODES: Mapping[str, Mode] = {
         Mode(name="complete", title="claim and complete", work=effect, policy=policy(), starts=AGAIN, effects=TWICE),
         Mode(
             name="hold",
-            title="claim and complete, lapsed work held",
+            title="claim and complete, lapsed work held or `starts_max=1`",
             work=effect,
             policy=policy(lapsed=Lapsed.HOLD, permanent=(OSError,)),
             held=REPEATS | {Cause.COUNTED},
@@ -49,7 +49,7 @@ MODES: Mapping[str, Mode] = {
         ),
         Mode(
             name="one-start",
-            title="claim and complete, `starts_max=1`",
+            title="one start, whatever becomes of it",
             work=effect,
             policy=policy(starts_max=1),
             held=REPEATS | {Cause.COUNTED},

@@ -10,7 +10,7 @@ from tests.schedules.__main__ import Job, for_the_table, short
 from tests.schedules.checks import Tally
 from tests.schedules.explore import Broken, exhaustive, random, replayed
 from tests.schedules.modes import MODES
-from tests.schedules.table import BEGIN, COLUMNS, END, block, table
+from tests.schedules.table import ALIKE, BEGIN, COLUMNS, END, ROWS, block, cell, table
 from tests.schedules.world import Bounds
 
 README = Path(__file__).parents[2] / "README.md"
@@ -38,7 +38,7 @@ def test_no_schedule_of_the_table_breaks_a_rule(job: Job, tallies: dict[str, Tal
     _say(tallies[job.mode])
 
 
-@pytest.mark.parametrize("name", COLUMNS)
+@pytest.mark.parametrize("name", [*COLUMNS, *ALIKE])
 def test_what_a_mode_says_can_happen_again_is_what_happens(name: str, tallies: dict[str, Tally]) -> None:
     mode, tally = MODES[name], tallies[name]
     assert set(tally.starts) == mode.starts
@@ -50,6 +50,12 @@ def test_the_table_in_the_readme_is_the_one_that_the_schedules_gave(tallies: dic
     assert block(README.read_text()) == table(tallies), (
         f"paste `python -m tests.schedules --table` between {BEGIN} and {END}"
     )
+
+
+@pytest.mark.parametrize("name", ALIKE)
+def test_a_mode_that_shares_a_column_of_the_table_reads_like_it(name: str, tallies: dict[str, Tally]) -> None:
+    shared = ALIKE[name]
+    assert [cell(row, name, tallies[name]) for row in ROWS] == [cell(row, shared, tallies[shared]) for row in ROWS]
 
 
 def test_a_seed_gives_the_same_schedules_again() -> None:

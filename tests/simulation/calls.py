@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from tests.simulation.world import World
 
 SEND_MS, ANSWER_MS, TIMEOUT_MS, SLOW_MS = 3, 2, 1_000, 2_000
-READS = frozenset({"get_item", "batch_get_item"})
 TRANSACTION = "transact_write_items"
 HARMLESS = frozenset({"none", "slow", "slow answer", "to the brink", "answer at the brink"})
 CODES = {
@@ -43,6 +42,7 @@ class Table:
         self._world = world
         self._environment = environment
         self._faults = kinds.FAULTS[world.settings.rate]
+        self.recordings: dict[Fiber, list[list[float]]] = {}  # when a fiber was sending outcomes, one after the other
         self._last: dict[Fiber, tuple[bool, bool, str | None]] = {}
 
     def __getattr__(self, operation: str) -> Callable[..., Any]:
@@ -59,7 +59,7 @@ class Table:
         recording, harmed, key = self._last.get(fiber, (False, False, None))
         now = self._environment.hub.now
         if recording:
-            fiber.owner.recordings.append([now, now + milliseconds])
+            self.recordings.setdefault(fiber, []).append([now, now + milliseconds])
         elif not harmed:
             fiber.owner.waits.append((now, now + milliseconds, key))
 
@@ -78,9 +78,10 @@ class Table:
             self._world.note(invocation, f"{operation} {key or ''}: FAULT {fault}")
         if fault not in HARMLESS:
             invocation.troubled.append(fault)
+        if not recording:
+            return self._happens(point, operation, request, fault, invocation)
         span = [self._environment.hub.now, float("inf")]
-        if recording:
-            invocation.recordings.append(span)
+        self.recordings.setdefault(fiber, []).append(span)
         try:
             return self._happens(point, operation, request, fault, invocation)
         finally:

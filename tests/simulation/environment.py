@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import fields
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from idem import Consumer, DynamoStore, KinesisSource, SqsSource, WebhookSource, keys, once, schemes
 from idem.dynamo.statements import Together
+from idem.recorder import BUSY_MS
 from idem.sources.dead_letters import DeadLetters
 from idem.sources.invoke import InvokeSource
 from tests.simulation.calls import Table
-from tests.simulation.fibers import Died, Process, current
+from tests.simulation.fibers import Died, Fiber, Process, current
 from tests.simulation.parts import Invocation
 from tests.simulation.performing import Performer
 from tests.simulation.threads import beside
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 OPERATION = "sim"
 SECRET = "whsec_simulation"
 RECORDS = "records"
-HAS_BESIDE = any(one.name == "beside" for one in fields(Consumer))
+LOOKS = 16  # who looks every millisecond for long, looks less often: a share of the time that has passed
 
 
 class EnvironmentClock:
@@ -32,6 +33,9 @@ class EnvironmentClock:
     def __init__(self, environment: Environment, skew_ms: float) -> None:
         self._hub = environment.hub
         self._environment = environment
+        self._looking: dict[
+            Fiber, tuple[float, float]
+        ] = {}  # since when a fiber looks again and again, and its last look
         self.skew_ms = skew_ms
 
     def now_ms(self) -> int:
@@ -40,7 +44,16 @@ class EnvironmentClock:
     def sleep_ms(self, milliseconds: float) -> None:
         fiber = current()
         self._environment.table.slept(fiber, milliseconds)
-        self._hub.pause(max(0, milliseconds))
+        since, last = self._looking.get(fiber, (self._hub.now, 0))
+        if last != self._hub.now:
+            since = self._hub.now
+        coarse = (self._hub.now - since) / LOOKS if milliseconds <= BUSY_MS else 0
+        self._hub.pause(max(0, milliseconds, coarse))
+        self._looking[fiber] = since, self._hub.now
+
+    async def pause_ms(self, milliseconds: float) -> None:
+        self._environment.table.slept(current(), milliseconds)
+        await asyncio.sleep(max(0, milliseconds) / 1000)
 
     def jitter(self) -> float:
         return 0.5
@@ -124,13 +137,10 @@ class Environment(Process):
             "record_within": timedelta(milliseconds=settings.record_within),
             "clock": self.clock,
             "token": self.token,
+            "beside": beside,
         }
         name = "plan" if settings.mode == "guard" else "work"
         wanted[name] = getattr(self._performer, f"{name}_async" if settings.is_async else name)
-        if HAS_BESIDE:
-            wanted["beside"] = beside
-        elif not settings.is_async:
-            wanted["concurrency"] = 1
         consumer = Consumer(**wanted)
         return lambda event, invocation: consumer(event, self._context(invocation))
 
@@ -181,8 +191,6 @@ class Environment(Process):
         return handle
 
     def _called_async(self, function: Any) -> Callable[[Any, Invocation], Any]:
-        import asyncio  # noqa: PLC0415 - only here
-
         def handle(event: Mapping[str, Any], invocation: Invocation) -> Any:
             context = self._context(invocation)
 

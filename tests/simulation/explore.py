@@ -119,7 +119,7 @@ class Job:
 def short(without: frozenset[str] = frozenset()) -> list[Job]:
     """What `make test` runs: every single odd choice from a few dull worlds, and some random ones."""
     singles = [Job(name=f"{name}, one odd choice", base=BASES[name], depth=1, without=without) for name in SHORT]
-    return [*singles, Job(name="random", count=1_500, without=without)]
+    return [*singles, Job(name="random", count=1_000, without=without)]
 
 
 def thorough(seed: int, scale: float, without: frozenset[str] = frozenset()) -> list[Job]:

@@ -15,11 +15,13 @@ from typing import Any
 
 from greenlet import getcurrent, greenlet
 
+from idem.errors import Crash
+
 START_MS = 1_800_000_000_000
 WAITS_AFTER_DEATH_MAX = 2_000  # code that goes on after it has died goes on for ever
 
 
-class Died(BaseException):
+class Died(Crash):
     """The process is gone. No handler can help it."""
 
 

@@ -39,8 +39,8 @@ class Message:
 class Invocation:
     """One invocation of the function with its batch.
 
-    ends_at: when Lambda ends it, None if nothing does. troubled: what went wrong at its calls. recordings: spans in which an
-    outcome was on its way. waits: spans in which it waited for an attempt in flight.
+    ends_at: when Lambda ends it, None if nothing does. troubled: what went wrong at its calls. waits: spans in which it waited for
+    an attempt in flight.
     """
 
     number: int
@@ -52,12 +52,13 @@ class Invocation:
     troubled: list[str] = field(default_factory=list)
     runs: list[Run] = field(default_factory=list)
     tokens: list[str] = field(default_factory=list)
-    recordings: list[list[float]] = field(default_factory=list)
+    blocked: list[list[float]] = field(default_factory=list)  # a coroutine kept the loop from going on
     waits: list[tuple[float, float, str | None]] = field(default_factory=list)
     answered: bool = False
     ended_at: float | None = None
     killed: bool = False
     stalled: bool = False
+    interrupted: bool = False  # work raised what ends the process
     call: str = "plain"
     undone: set[int] = field(default_factory=set)
 

@@ -60,9 +60,9 @@ class Performer:
         blocks = self._world.pick(f"{run}.awaiting", kinds.AWAITING) == "blocks"
         try:
             half = self._duration(run) / 2
-            await self._spend(half, blocks=blocks)
+            await self._spend(run, half, blocks=blocks)
             self._middle(run)
-            await self._spend(half, blocks=blocks)
+            await self._spend(run, half, blocks=blocks)
             awaited = works.AWAITED.get(run.ending)
             if awaited is not None:
                 await awaited()
@@ -71,9 +71,11 @@ class Performer:
             self._raised(run, error)
             raise
 
-    async def _spend(self, milliseconds: float, *, blocks: bool) -> None:
+    async def _spend(self, run: Run, milliseconds: float, *, blocks: bool) -> None:
         if blocks:
+            begun = self._environment.hub.now
             self._environment.hub.pause(milliseconds)
+            run.invocation.blocked.append([begun, self._environment.hub.now])
         else:
             await asyncio.sleep(milliseconds / 1000)
 

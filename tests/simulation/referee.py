@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from greenlet import getcurrent
+
 from idem.policy import Kind
 from tests.simulation.fibers import START_MS
 from tests.simulation.parts import Invocation, Message, Run, Success
@@ -53,6 +55,7 @@ class Referee:
         self._claimed_content: dict[str, set[str]] = {}
         self._open: dict[Environment, dict[str, Run]] = {}
         self._troubled: set[str] = set()
+        self._counted: dict[str, list[str]] = {}  # tokens whose claim has counted the start of its work
         self._deleted: set[str] = set()
         self._effects: dict[str, list[Run | Success]] = {}
         self._spans: dict[str, list[list[Any]]] = {}  # key -> spans in which it was in progress: from, to, token, lease
@@ -100,7 +103,9 @@ class Referee:
         due = run.ended_at + self.world.settings.record_within
         if run.lease_ends_at is not None:
             due = min(due, max(run.lease_ends_at, run.ended_at))
-        for begun, ended in sorted([*run.invocation.recordings, *run.invocation.environment.frozen_spans]):
+        environment = run.invocation.environment
+        of_its_fiber = environment.table.recordings.get(getcurrent(), ())  # of one flush, sent one after the other
+        for begun, ended in sorted([*environment.frozen_spans, *run.invocation.blocked, *of_its_fiber]):
             if begun <= due + SLACK_MS:
                 due = max(due, ended)
         if self._now > due + SLACK_MS:
@@ -136,6 +141,8 @@ class Referee:
 
     def _may_start(self, run: Run) -> None:
         settings, invocation = self.world.settings, run.invocation
+        if any(ended >= self._now - SLACK_MS for _, ended in invocation.blocked):
+            return  # a coroutine that blocks its loop holds up the start of the next one, after time was looked at
         if run.lease_ends_at is not None and self._now >= run.lease_ends_at:
             self.broken(
                 Rule.LEASE_LIVES, f"{run} starts {self._now - run.lease_ends_at:.0f} ms after its lease was over"
@@ -181,6 +188,13 @@ class Referee:
         """The starts of a key since its record was forgotten or its life was over."""
         return len(self.runs.get(key, ())) - self._life_from.get(key, 0)
 
+    def _starts_at_most(self, key: str) -> int:
+        """The same with those that were counted, and whose process or whose table failed before the work could start."""
+        unheard = [token for token in self._counted.get(key, ()) if token not in self._by_token]
+        return self._starts_of_life(key) + sum(
+            bool(one.troubled or one.stalled or one.killed) for one in map(self._drawn.__getitem__, unheard)
+        )
+
     def _not_held_up(self, run: Run) -> None:
         invocation = run.invocation
         claimed = self._claimed_at.get(run.token or "")
@@ -203,7 +217,10 @@ class Referee:
         if run.ended_at is not None:
             return
         run.ended_at, run.done, run.error, run.never_ran = self._now, done, error, never_ran
-        if run.token is not None:
+        run.invocation.interrupted |= isinstance(error, KeyboardInterrupt)
+        if run.invocation.interrupted and isinstance(error, KeyboardInterrupt | CancelledError):
+            run.died_at = self._now  # the process ends by it: how the work would have ended, nobody knows
+        elif run.token is not None:
             self._open.setdefault(run.invocation.environment, {})[run.token] = run
         self.world.note(run.invocation, f"{run} ends: {run.ending}" + (f" ({type(error).__name__})" if error else ""))
 
@@ -276,7 +293,7 @@ class Referee:
 
     def process_died(self, environment: Environment) -> None:
         for run in environment.busy.runs if environment.busy else ():
-            if run.recorded is None:
+            if run.recorded is None and run.died_at is None:
                 run.died_at = self._now
                 if run.sent_at is None and run.token is not None:
                     self._in_time(run)
@@ -302,6 +319,8 @@ class Referee:
                 Rule.LEASE_WITHIN_LIFE, f"the record of {key} expires {lease - expires * 1000:.0f} ms before its lease"
             )
         if renewed:
+            if _number(after, "starts") > _number(before, "starts"):
+                self._counted.setdefault(key, []).append(token)
             return
         self._claimed_at[token] = self._now
         if before is None or (_number(before, "expiresAt") and _number(before, "expiresAt") * 1000 <= self._now):
@@ -317,8 +336,7 @@ class Referee:
             holder = self._drawn.get(_text(before, "claimToken"))
             if holder is not None and not self._blurred:
                 left = _number(before, "leaseUntil") - (self._now + holder.environment.clock.skew_ms)
-                expired = _number(before, "expiresAt")
-                if left > 0 and not (expired and expired * 1000 <= self._now):
+                if left > 0:
                     self.broken(Rule.LEASE_IS_KEPT, f"{key} was taken over {left:.0f} ms before its lease was over")
         self._closed(key, before)
         self._spans.setdefault(key, []).append([self._now, float("inf"), token, lease])
@@ -408,7 +426,7 @@ class Referee:
                 self.broken(
                     Rule.RECORDED_IN_TIME, f"{invocation} is over, and the outcome of {run} was not sent to the table"
                 )
-        if invocation.troubled or invocation.stalled or self._blurred:
+        if invocation.troubled or invocation.stalled or invocation.interrupted or self._blurred:
             return
         if invocation.ends_at is not None and invocation.ends_at - self._now < STOPS_REPEATING_MS:
             return
@@ -431,8 +449,7 @@ class Referee:
         if settings.source == "once":
             self._own_error(invocation, error)
             return
-        own = [run for run in invocation.runs if run.error is error and not isinstance(error, Exception)]
-        if own and not isinstance(error, CancelledError):
+        if isinstance(error, KeyboardInterrupt) and invocation.interrupted:
             return  # the process ends by it, and what had ended was recorded
         if settings.source == "invoke" and type(error).__name__ == "Undone":
             return
@@ -521,7 +538,7 @@ class Referee:
                 return "held"
             if (
                 settings.policy.starts_max is not None
-                and self._starts_of_life(message.key) >= settings.policy.starts_max
+                and self._starts_at_most(message.key) >= settings.policy.starts_max
             ):
                 return "no starts are left"
         if settings.grouped:
@@ -535,6 +552,7 @@ class Referee:
     def _failed(self, message: Message, invocation: Invocation) -> bool:
         return (
             message.number in invocation.undone
+            or message.buried
             or bool(self.rejected.get(message.key))
             or any(run.key == message.key and not run.done for run in invocation.runs)
         )
@@ -554,7 +572,7 @@ class Referee:
         runs = self.runs.get(message.key, [])
         most = self.world.settings.policy.starts_max
         return any(run.raised and self._may_be(run, Kind.PERMANENT) for run in runs) or (
-            most is not None and self._starts_of_life(message.key) >= most
+            most is not None and self._starts_at_most(message.key) >= most
         )
 
     def _other_content(self, message: Message, invocation: Invocation) -> bool:
@@ -613,13 +631,13 @@ class Referee:
             case "succeeded":
                 return False
             case "failed":
-                if most is not None and self._starts_of_life(key) >= most:
+                if most is not None and self._starts_at_most(key) >= most:
                     return None
                 return None if any(run.raised and self._may_be(run, Kind.PERMANENT) for run in runs) else True
             case _:
-                if self._is_held():
+                if self._is_held() and (_number(item, "starts") or _text(item, "claimToken") in self._by_token):
                     return False
-                if most is not None and self._starts_of_life(key) >= most:
+                if most is not None and self._starts_at_most(key) >= most:
                     return None
                 return True
 

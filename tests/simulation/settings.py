@@ -107,7 +107,7 @@ def draw(choices: Choices) -> Settings:
         record_within=ms(pick("record_within", kinds.RECORD_WITHIN)),
         reserve=ms(pick("reserve", kinds.RESERVE)),
         singly=pick("together", kinds.TOGETHER) == "singly",
-        policy=_policy(choices),
+        policy=_policy(choices, plans=mode == "guard"),
         check=pick("check", kinds.CHECK) == "content",
         visibility=0,
         receives_max=int(pick("receives", kinds.RECEIVES)),
@@ -117,10 +117,11 @@ def draw(choices: Choices) -> Settings:
         rate=pick("faults", kinds.RATE),
     )
     share = {"six times": 6.0, "once": 1.0, "a third": 1 / 3}[pick("visibility", kinds.VISIBILITY)]
-    return replace(settings, visibility=max(1_000, round(settings.horizon * share)))
+    reserve = settings.reserve if settings.reserve < _ms(settings.policy.lease) else 0  # anything else is refused
+    return replace(settings, reserve=reserve, visibility=max(1_000, round(settings.horizon * share)))
 
 
-def _policy(choices: Choices) -> Policy:
+def _policy(choices: Choices, *, plans: bool) -> Policy:
     """The drawn policy, or as much of it as construction accepts."""
     pick = choices.pick
     retention = pick("retention", kinds.RETENTION)
@@ -141,8 +142,8 @@ def _policy(choices: Choices) -> Policy:
         "permanent": (PermanentError,),
         "forget": (ForgottenError,),
     }
-    if wanted["retention"] is not None and wanted["retention"] < wanted["lease"]:
-        wanted["lease"] = wanted["retention"]
+    if plans:
+        del wanted["starts_max"], wanted["wait"]  # they say nothing to a plan, and are refused
     for dropped in ("", "wait", "lapsed", "starts_max", "lease"):
         wanted.pop(dropped, None)
         try:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures.thread  # noqa: F401 - loaded while locks are the real ones: it keeps one of its own
+import gc
 import math
+import os
+import sys
 import threading
 import warnings
 from collections import deque
@@ -11,7 +15,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from tests.simulation.fibers import START_MS, Fiber, current, is_fiber
+from idem.decorator import store_threads
+from tests.simulation.fibers import START_MS, Died, Fiber, current, is_fiber
 
 REAL_LOCK = threading.Lock
 
@@ -24,6 +29,8 @@ class FiberLock:
         self._waiting: deque[Fiber] = deque()
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:  # noqa: FBT001, FBT002 - threading's own
+        if not is_fiber():
+            return True  # what a dead process left behind is collected: nobody competes for it
         fiber = current()
         if self._owner is not None:
             if not blocking or timeout == 0:
@@ -114,14 +121,16 @@ class Loop(asyncio.BaseEventLoop):
             self._fiber.wake_soon()
 
     def run_in_executor(self, _executor: Any, function: Callable[..., Any], *args: Any) -> asyncio.Future[Any]:  # type: ignore[override]
-        """The call in a fiber of its own."""
+        """The call in a fiber of its own, whatever executor is given: that starts no thread before it is asked to."""
         future = self.create_future()
         fiber = current()
 
         def run() -> None:
             try:
                 value = function(*args)
-            except Exception as error:  # noqa: BLE001 - handed to whoever awaits it
+            except Died:
+                raise
+            except BaseException as error:  # noqa: BLE001 - handed to whoever awaits it
                 self.call_soon_threadsafe(_settle, future, None, error)
             else:
                 self.call_soon_threadsafe(_settle, future, value, None)
@@ -137,7 +146,7 @@ class Loop(asyncio.BaseEventLoop):
         """A task that a dead process leaves behind is no news."""
 
 
-def _settle(future: asyncio.Future[Any], value: Any, error: Exception | None) -> None:
+def _settle(future: asyncio.Future[Any], value: Any, error: BaseException | None) -> None:
     if future.cancelled():
         return
     if error is not None:
@@ -185,6 +194,7 @@ def beside(tasks: Sequence[Callable[[], None]], width: int) -> None:
 @contextmanager
 def on_one_thread() -> Iterator[None]:
     """While this lasts, locks and event loops that a fiber makes are ours."""
+    store_threads(os.getpid())  # made before, with locks that outlive this
     names = ("Lock", "_allocate_lock")
     before = {name: getattr(threading, name) for name in names}
     with warnings.catch_warnings():
@@ -193,9 +203,13 @@ def on_one_thread() -> Iterator[None]:
         asyncio.set_event_loop_policy(LoopPolicy())  # type: ignore[deprecated]
         for name in names:
             setattr(threading, name, _lock)
+        told = sys.unraisablehook
+        sys.unraisablehook = lambda unraisable: None if unraisable.exc_type is Died else told(unraisable)
         try:
             yield
         finally:
+            gc.collect()  # coroutines of dead processes, which end by what they would have done next
+            sys.unraisablehook = told
             for name, value in before.items():
                 setattr(threading, name, value)
             asyncio.set_event_loop_policy(policy)  # type: ignore[deprecated]

@@ -13,7 +13,7 @@ from aws_lambda_powertools import Metrics
 
 from handlers import orders, payments
 from handlers.settings import OrdersSettings, PaymentsSettings, Settings
-from idem import Delivery, Ending, Key, Record, Retry, Status, Unavailable
+from idem import Delivery, Ending, Key, Overtaken, Record, Status, Unavailable, Unsettled
 from idem.cdk import queue_limits, webhook_receiver
 from idem.errors import ClaimLost, ConfigurationError, StoreUnavailable, UnsettledWork
 from idem.on_lambda import Observer
@@ -29,8 +29,8 @@ RECORD = Record(key=KEY, status=Status.IN_PROGRESS, claim_token="t", attempt=1, 
 
 # The outcomes that a person should hear of, one for each alarm.
 DOUBTFUL = (
-    Retry(ClaimLost(KEY, None)),
-    Retry(UnsettledWork(RECORD, "its lease lapsed")),
+    Overtaken(ClaimLost(KEY, None)),
+    Unsettled(UnsettledWork(RECORD, "its lease lapsed")),
     Unavailable(StoreUnavailable("complete", "ThrottlingException", "slow down"), ran=True),
 )
 

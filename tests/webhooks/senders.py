@@ -38,10 +38,6 @@ def private(seed: bytes) -> str:
     return "whsk_" + base64.b64encode(seed).decode()
 
 
-def public(seed: bytes) -> str:
-    return "whpk_" + base64.b64encode(ed25519.public_key(seed)).decode()
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sender:
     """signs, verifies: the secret of one endpoint, in both roles. others: the same of another one. identities: of its body."""

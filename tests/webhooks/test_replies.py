@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from idem import Consumer, MemoryStore, Policy, Retention, WebhookSource, keys
-from idem.consumer import Work
+from idem.delivery import Work
 from idem.testing import START_MS, ManualClock
 from idem.webhooks.header_scheme import HeaderScheme
 from idem.webhooks.signed_requests import as_event, sign

@@ -11,8 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from idem import Consumer, Delivery, MemoryStore, Policy, Retention, Unreadable, WebhookSource, keys
-from idem.consumer import Work
-from idem.delivery import Arrival
+from idem.delivery import Arrival, Work
 from idem.errors import MalformedDelivery, SignatureInvalid
 from idem.testing import START_MS, ManualClock
 from idem.webhooks import schemes
