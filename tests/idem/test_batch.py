@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -10,7 +11,8 @@ import pytest
 from idem import MemoryStore, Policy
 from idem.delivery import Busy, Done, NotStarted, Rejected, Unavailable, Unsettled
 from idem.errors import RequestMismatch, StoreUnavailable
-from idem.record import Key, Status
+from idem.flow import Flow
+from idem.record import Claim, Key, Status
 from idem.testing import Crash, FaultyStore, refuse, sqs_event
 from tests.idem.builders import NOW, RESULT
 from tests.idem.builders import record as another
@@ -152,6 +154,33 @@ def test_work_that_was_done_before_a_suspect_is_recorded_before_the_suspect_runs
     assert before == [Status.SUCCEEDED]
 
 
+def test_work_that_is_taken_over_is_a_suspect_however_new_its_message_is(clock: TestClock) -> None:
+    before: list[Status] = []
+
+    def work(payload: Any, _claim: Any) -> None:
+        if payload["id"] == "suspect":
+            if "a" not in bench.ran:
+                raise Crash
+            before.append(bench.memory.records[Key("orders.fulfil", "a")].status)
+
+    bench = Bench(clock, work)
+    with pytest.raises(Crash):
+        bench(*ids("suspect"), seconds=10)
+    clock.pass_ms(60_000)
+    bench(*ids("a", "suspect"), seconds=10, receive_count=1)
+    assert before == [Status.SUCCEEDED]
+
+
+def test_one_at_a_time_groups_are_worked_on_in_the_order_of_their_arrival(clock: TestClock) -> None:
+    bench = Bench(clock)
+    records = [
+        {**sqs_event({"id": name}, group=group)["Records"][0], "messageId": name}
+        for group, name in [("A", "1"), ("A", "2"), ("B", "3"), ("A", "4"), ("B", "5")]
+    ]
+    bench.consumer({"Records": records}, None)
+    assert bench.ran == ["1", "2", "3", "4", "5"]
+
+
 def test_a_batch_of_any_size_is_answered_whole(clock: TestClock) -> None:
     names = [f"k-{number}" for number in range(120)]
     bench = Bench(clock, fails_on("k-7", "k-99"))
@@ -261,6 +290,16 @@ def test_patience_ends_and_pauses_grow_meanwhile(clock: TestClock) -> None:
     assert sum(clock.slept) == 5_000
     assert clock.slept[:4] == [50, 100, 200, 400]
     assert len(clock.slept) < 20
+
+
+def test_what_ends_in_the_last_pause_is_still_seen(clock: TestClock) -> None:
+    bench = Bench(clock, policy=Policy(retention=DAY, wait=timedelta(milliseconds=50)))
+    flow = Flow(operation="orders.fulfil", store=bench.memory, policy=Policy(retention=DAY), clock=clock)
+    claim = bench.memory.claim(flow.request(Key("orders.fulfil", "o-1"), ends_at=None))
+    assert isinstance(claim, Claim)
+    clock.later(20, lambda: bench.memory.complete(claim, RESULT, None))
+    assert isinstance(bench.one(), Done)
+    assert clock.slept == [50]
 
 
 def test_a_released_key_is_claimed_by_whoever_waits_for_it(clock: TestClock) -> None:

@@ -8,6 +8,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from contextvars import ContextVar
 from dataclasses import replace
 from datetime import timedelta
@@ -17,11 +18,12 @@ import pytest
 
 from idem import Commit, Consumer, Delivery, Done, Key, MemoryStore, Policy, Put, Retry, SqsSource, Status, keys, once
 from idem.clock import SystemClock
-from idem.delivery import Busy, NotStarted, Outcome
+from idem.delivery import Busy, NotStarted, Outcome, Unavailable
 from idem.errors import ConfigurationError, IdemError, StoreUnavailable
 from idem.flow import Flow
+from idem.lanes import in_threads
 from idem.policy import Lapsed
-from idem.record import Claim, Record, StoredResult
+from idem.record import Answer, Claim, Record, Request, StoredResult
 from idem.store import Finish
 from idem.testing import Crash, FaultyStore, LambdaContext, lose_answer, sqs_event
 from idem.wrappers.also_once import also_once
@@ -135,12 +137,20 @@ def test_calls_that_wait_for_an_attempt_do_not_keep_it_from_being_recorded() -> 
     assert time.monotonic() - began < 1.8
 
 
-def test_a_call_that_waits_for_an_attempt_can_be_cancelled_at_once() -> None:
+def test_a_call_that_waits_for_an_attempt_keeps_no_thread_and_can_be_cancelled_at_once() -> None:
+    slept: list[float] = []
+
+    class Clock(SystemClock):
+        def sleep_ms(self, milliseconds: float) -> None:
+            slept.append(milliseconds)
+
     async def grant(name: str) -> str:
         return name
 
     store, policy = MemoryStore(), Policy(retention=DAY, wait=timedelta(seconds=2))
-    function: Any = once(operation="bonus.grant", key=keys.field("name"), store=store, policy=policy)(grant)
+    function: Any = once(operation="bonus.grant", key=keys.field("name"), store=store, policy=policy, clock=Clock())(
+        grant
+    )
     flow = Flow(operation="bonus.grant", store=store, policy=policy)
     store.claim(flow.request(Key("bonus.grant", "a"), ends_at=None))
     began = time.monotonic()
@@ -151,6 +161,7 @@ def test_a_call_that_waits_for_an_attempt_can_be_cancelled_at_once() -> None:
 
     asyncio.run(main())
     assert time.monotonic() - began < 1
+    assert slept == []
 
 
 # --- 2. a work that cancels its own task takes the batch with it ---
@@ -229,15 +240,41 @@ def test_a_second_guard_that_is_held_uses_up_no_start_of_the_first(clock: TestCl
     assert bench.one() == Done("ran", replayed=False, attempt=1)
 
 
+@pytest.mark.parametrize("starts_max", [None, 1])
+def test_a_second_guard_whose_claim_came_when_its_lease_was_over_runs_nothing(
+    clock: TestClock, starts_max: int | None
+) -> None:
+    class Late(MemoryStore):
+        def claim(self, wanted: Request) -> Answer:
+            answer = super().claim(wanted)
+            clock.pass_ms(61_000)
+            return answer
+
+    runs: list[str] = []
+    second = Late(clock)
+    work = also_once(
+        lambda _delivery, _claim: runs.append("ran"),
+        operation="orders.content",
+        store=second,
+        policy=Policy(retention=DAY, starts_max=starts_max),
+        clock=clock,
+    )
+    bench = Bench(clock)
+    bench.consumer = replace(bench.consumer, work=work)
+    assert isinstance(bench.one(seconds=60), Retry)
+    assert (runs, second.records) == ([], {})
+
+
 # --- 4. when an outcome is due ---
 
 
-def test_what_has_ended_is_recorded_before_the_invocation_is_killed(clock: TestClock) -> None:
+@pytest.mark.parametrize("killed_ms", [29_000, 29_900])
+def test_what_has_ended_is_recorded_before_the_invocation_is_killed(clock: TestClock, killed_ms: int) -> None:
     seen: list[Status | None] = []
 
     def work(payload: Any, _claim: Claim) -> None:
         if payload["id"] == "slow":
-            clock.pass_ms(29_900)
+            clock.pass_ms(killed_ms)
             seen.append(status(bench, "a"))
             raise Crash("killed by its deadline")
 
@@ -429,8 +466,10 @@ def test_writes_that_nobody_would_make_are_refused_however_deep_they_stand(clock
         lambda: Commit([], (one for one in "a")),
         lambda: enumerate("a"),
         lambda: iter("a"),
+        Future,
+        lambda: {"later": Future()},
     ],
-    ids=["in a list", "as a Commit's result", "enumerate", "iterator"],
+    ids=["in a list", "as a Commit's result", "enumerate", "iterator", "a future", "a future in an object"],
 )
 def test_what_has_not_run_is_refused_wherever_it_stands(clock: TestClock, value: Any) -> None:
     assert isinstance(Bench(clock, lambda _payload, _claim: value()).one(), Retry)
@@ -546,6 +585,14 @@ def test_a_store_that_breaks_on_one_outcome_leaves_the_others_recorded(clock: Te
     assert (type(first), type(last)) == (Done, Done)
 
 
+@pytest.mark.parametrize("verb", ["claim_many", "finish_many", "begin"])
+def test_a_store_that_breaks_on_a_whole_batch_is_reported_and_nothing_leaves(clock: TestClock, verb: str) -> None:
+    broken: Any = type("Breaking", (MemoryStore,), {verb: lambda *_given: _raise(RuntimeError("made up"))})
+    bench = Bench(clock, store=broken(clock), policy=Policy(retention=DAY, starts_max=3))
+    outcomes = bench(*ids("a", "b"), seconds=60)
+    assert [type(outcome) for outcome in outcomes] == [Unavailable, Unavailable]
+
+
 def test_a_store_that_breaks_hides_no_error_of_the_works() -> None:
     class Breaking(MemoryStore):
         def fail(self, *_given: Any) -> None:
@@ -562,60 +609,50 @@ def test_a_store_that_breaks_hides_no_error_of_the_works() -> None:
 
 
 def test_a_twin_finds_the_claim_given_back_that_its_first_one_gave_up() -> None:
-    """Lane B stands between its flush and its look at the first twin while lane A gives that one's claim back."""
-    here, a_stands, b_recorded, a_is_through = threading.local(), *(threading.Event() for _ in range(3))
-    looks: list[str] = []
+    """Lane B stands between its recording and its look at the first twin while lane A gives that one's claim back."""
+    a_records, b_records, a_is_through = (threading.Event() for _ in range(3))
 
-    class Clock(SystemClock):
-        def now_ms(self) -> int:
-            if getattr(here, "lane_a", False) and store.bad_failed:
-                looks.append("a")
-                if len(looks) == 4:  # the twin has its ending, and its claim is about to be put in to be given back
-                    a_stands.set()
-                    b_recorded.wait(2)
-            return super().now_ms()
+    def beside(lanes: Sequence[Callable[[], None]], width: int) -> None:
+        def lane_a() -> None:
+            lanes[0]()
+            a_is_through.set()
 
-        def sleep_ms(self, milliseconds: float) -> None:
-            if getattr(here, "lane_a", False) and a_stands.is_set():
-                a_is_through.set()
-            super().sleep_ms(milliseconds)
+        in_threads([lane_a, *lanes[1:]], width)
 
     class Store(MemoryStore):
-        bad_failed = False
-
         def fail(self, claim: Claim, *rest: Any) -> None:
+            a_records.set()
+            b_records.wait(PATIENCE_S)
             super().fail(claim, *rest)
-            self.bad_failed = True
 
         def complete(self, claim: Claim, *rest: Any) -> None:
-            super().complete(claim, *rest)
             if claim.key.identity == "x":
-                b_recorded.set()
-                a_is_through.wait(2)
+                b_records.set()
+                a_is_through.wait(PATIENCE_S)
+            super().complete(claim, *rest)
 
     def work(delivery: Delivery, _claim: Claim) -> None:
         if delivery.payload["id"] == "bad":
-            here.lane_a = True
             raise ValueError("made up")
         if delivery.payload["id"] == "x":
-            a_stands.wait(2)
+            a_records.wait(PATIENCE_S)
 
-    store, outcomes = Store(), list[Outcome]()
+    outcomes = list[Outcome]()
     consumer = system_consumer(
-        store,
+        Store(),
         work,
         concurrency=2,
-        clock=Clock(),
+        beside=beside,
         record_within=timedelta(seconds=5),
         observe=lambda ending: outcomes.append(ending.outcome),
     )
-    batch = [("A", "bad"), ("A", "twin"), ("A", "later"), ("B", "x"), ("B", "twin")]
+    batch = [("A", "bad"), ("A", "twin"), ("B", "x"), ("B", "twin")]
     records = [
         {**sqs_event({"id": name}, group=group)["Records"][0], "messageId": str(number)}
         for number, (group, name) in enumerate(batch)
     ]
     consumer({"Records": records}, None)
-    assert [type(outcome) for outcome in outcomes] == [Retry, NotStarted, NotStarted, Done, Done]
+    assert [type(outcome) for outcome in outcomes] == [Retry, NotStarted, Done, Done]
 
 
 # --- 10. lanes ---
@@ -655,6 +692,19 @@ def test_what_a_coroutine_puts_into_its_context_is_not_seen_by_the_next_delivery
 
     system_consumer(MemoryStore(), work)(sqs_event(*ids("a", "b")), None)
     assert seen == [None, None]
+
+
+@pytest.mark.parametrize("concurrency", [1, 2])
+def test_what_plain_work_puts_into_its_context_is_not_seen_by_the_next_delivery(concurrency: int) -> None:
+    seen: list[str | None] = []
+
+    def work(delivery: Delivery, _claim: Claim) -> None:
+        seen.append(TENANT.get())
+        TENANT.set(delivery.payload["id"])
+
+    system_consumer(MemoryStore(), work, concurrency=concurrency)(sqs_event(*ids("a", "b"), group="g"), None)
+    assert seen == [None, None]
+    assert TENANT.get() is None
 
 
 # --- 11. what is put together wrongly ---

@@ -252,10 +252,13 @@ def test_after_the_end_of_a_process_no_other_lane_starts_work(clock: TestClock) 
     assert bench.ran == ["bad"]
 
 
-def test_an_error_of_the_last_recording_never_hides_what_ended_the_process(clock: TestClock) -> None:
+@pytest.mark.parametrize("error", [RuntimeError, OddEnd])
+def test_an_error_of_the_last_recording_never_hides_what_ended_the_process(
+    clock: TestClock, error: type[BaseException]
+) -> None:
     class Broken(MemoryStore):
         def complete(self, *_given: Any) -> None:
-            raise OddEnd
+            raise error("made up")
 
     def work(payload: Any, _claim: Claim) -> Any:
         if payload["id"] == "bad":

@@ -120,6 +120,13 @@ def test_a_plan_that_returns_no_commit_is_a_mistake_and_records_nothing(clock: T
     assert store.records == {}
 
 
+def test_writes_left_over_in_a_plans_result_are_a_mistake_and_record_nothing(clock: TestClock) -> None:
+    store = MemoryStore(clock)
+    (outcome,) = Planned(clock, store, lambda _delivery: Commit([], [Put("orders", {})]))()
+    assert isinstance(outcome, Retry)
+    assert store.records == {}
+
+
 @pytest.mark.parametrize("writes", [[42], [{"Put": {}}], None, 7])
 def test_a_plan_that_cannot_be_sent_is_its_own_failure_and_stops_no_other(clock: TestClock, writes: Any) -> None:
     bad, good = Planned(

@@ -86,9 +86,10 @@ def test_a_call_that_is_cancelled_while_it_claims_gives_the_claim_back() -> None
     assert store.records == {}
 
 
+@pytest.mark.parametrize("kind", ["plain", "coroutine"])
 @pytest.mark.parametrize("starts_max", [None, 1])
 def test_nothing_runs_on_a_claim_whose_answer_came_when_its_lease_was_over(
-    clock: TestClock, starts_max: int | None
+    clock: TestClock, starts_max: int | None, kind: str
 ) -> None:
     class Late(MemoryStore):
         def claim(self, wanted: Request) -> Answer:
@@ -100,16 +101,19 @@ def test_nothing_runs_on_a_claim_whose_answer_came_when_its_lease_was_over(
     def grant(name: str) -> None:
         runs.append(name)
 
+    async def granted(name: str) -> None:
+        runs.append(name)
+
     runs: list[str] = []
     store = Late(clock)
-    function = once(
+    function: Any = once(
         operation="bonus.grant",
         key=keys.field("name"),
         store=store,
         policy=Policy(retention=DAY, starts_max=starts_max),
         clock=clock,
-    )(grant)
+    )(grant if kind == "plain" else granted)
     with pytest.raises(StoreUnavailable, match="lease was over"):
-        function("a")
+        function("a") if kind == "plain" else asyncio.run(function("a"))
     assert runs == []
     assert store.records == {}

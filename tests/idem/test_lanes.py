@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import pytest
@@ -38,6 +40,21 @@ def test_lanes_run_beside_each_other() -> None:
     ended: list[tuple[str, Ended]] = []
     run([lane(name, ended) for name in "abc"], lambda _call: meeting.wait() >= 0, 3, in_threads)
     assert sorted(name for name, _ in ended) == ["a", "b", "c"]
+
+
+def test_when_a_function_raises_those_that_wait_do_not_start() -> None:
+    ran: list[int] = []
+
+    def failing() -> None:
+        raise KeyboardInterrupt
+
+    def quick(number: int) -> None:
+        ran.append(number)
+        time.sleep(0.01)
+
+    with pytest.raises(KeyboardInterrupt):
+        in_threads([failing, *(partial(quick, number) for number in range(100))], 2)
+    assert len(ran) < 100
 
 
 def test_coroutines_run_beside_each_other_and_never_more_than_allowed() -> None:
@@ -122,6 +139,30 @@ def test_the_cancellation_of_an_invocation_is_no_ending_of_its_works() -> None:
     with ThreadPoolExecutor(2) as threads:
         asyncio.run(asyncio.wait_for(main(), PATIENCE_S))
     assert ended == []
+
+
+def test_a_work_is_cancelled_with_its_invocation() -> None:
+    async def main() -> list[str]:
+        begun, stopped = asyncio.Event(), list[str]()
+
+        async def call(one: Call) -> None:
+            begun.set()
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                stopped.append(one.delivery.id)
+                raise
+
+        running = asyncio.ensure_future(run_async([lane("a", [])], call, 1, threads))
+        await begun.wait()
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        await asyncio.sleep(0)
+        return list(stopped)
+
+    with ThreadPoolExecutor(2) as threads:
+        assert asyncio.run(asyncio.wait_for(main(), PATIENCE_S)) == ["a"]
 
 
 def test_a_step_in_a_thread_ends_before_the_cancellation_of_its_waiting_leaves() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ from tests.idem.builders import NOW
 from tests.idem.clocks import TestClock
 
 WITHIN_MS = 50
+PATIENCE_S = 20
 
 
 @dataclass(frozen=True)
@@ -118,3 +120,48 @@ def test_what_a_timer_could_not_record_is_recorded_when_it_is_closed_and_then_th
     with pytest.raises(MemoryError):
         recorder.close()
     assert recorded == ["failed", "a"]
+
+
+@pytest.mark.parametrize("ask", ["settle", "close"])
+def test_who_settles_waits_for_the_recording_of_another_one(ask: str) -> None:
+    """The other recording ends only once somebody is seen to wait for it."""
+    under_way, waited_for = threading.Event(), threading.Event()
+    recorded: list[str] = []
+
+    class Clock(TestClock):
+        def sleep_ms(self, milliseconds: float) -> None:
+            super().sleep_ms(milliseconds)
+            waited_for.set()
+
+    def stalling(items: Sequence[Item]) -> None:
+        under_way.set()
+        assert waited_for.wait(PATIENCE_S)
+        recorded.extend(item.name for item in items)
+
+    recorder: Recorder[Item] = Recorder(stalling, Clock(), 0)
+    other = threading.Thread(target=recorder.put, args=(Item("a"),))
+    other.start()
+    assert under_way.wait(PATIENCE_S)
+    getattr(recorder, ask)()
+    seen = list(recorded)
+    waited_for.set()
+    other.join(PATIENCE_S)
+    assert seen == ["a"]
+
+
+def test_who_needs_one_ending_only_does_not_wait_for_more() -> None:
+    under_way, may_end = threading.Event(), threading.Event()
+
+    def stalling(_items: Sequence[Item]) -> None:
+        under_way.set()
+        assert may_end.wait(PATIENCE_S)
+
+    clock = TestClock()
+    recorder: Recorder[Item] = Recorder(stalling, clock, 0)
+    other = threading.Thread(target=recorder.put, args=(Item("a"),))
+    other.start()
+    assert under_way.wait(PATIENCE_S)
+    recorder.settle(lambda: True)
+    may_end.set()
+    other.join(PATIENCE_S)
+    assert clock.slept == []

@@ -1,11 +1,13 @@
-"""`python -m tests.mutations [WORD ...]`: break the layer on purpose, one fault at a time, and see whether the tests notice.
+"""`python -m tests.mutations [--beside N] [WORD ...]`: break the layer on purpose, and see whether the tests notice.
 
 Each fault is put into a copy of the code; the working tree is never touched. With words, only the faults whose names have one.
+N faults are looked for beside each other, by default one for each processor.
 Exits with 1 if a fault survives, with 2 if the tests fail without any.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import shutil
@@ -87,9 +89,13 @@ def _caught_by(copy: Path, stage: tuple[str, ...]) -> str | None:
 
 def main() -> int:
     begun = time.monotonic()
-    words = sys.argv[1:]
+    options = argparse.ArgumentParser(prog="python -m tests.mutations")
+    options.add_argument("words", nargs="*", metavar="WORD")
+    options.add_argument("--beside", type=int, default=os.cpu_count(), metavar="N")
+    given = options.parse_args()
+    words: list[str] = given.words
     asked = [one for one in MUTATIONS if not words or any(word in one.name for word in words)]
-    with tempfile.TemporaryDirectory(prefix="idem-mutations-") as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
+    with tempfile.TemporaryDirectory(prefix="idem-mutations-") as folder, ThreadPoolExecutor(given.beside) as pool:
         source = Path(folder) / "source"
         shutil.copytree(ROOT, source, ignore=LEFT_OUT)
         verdicts = []

@@ -41,6 +41,11 @@ def _one(name: str, file: str, old: str, new: str, finder: str | None = None) ->
     return Mutation(name, file, [(old, new)], finder)
 
 
+PROMISES, BATCH, LANES = "tests/idem/test_batch_promises.py", "tests/idem/test_batch.py", "tests/idem/test_lanes.py"
+RECORDER, DECORATOR = "tests/idem/test_recorder.py", "tests/idem/test_decorator_promises.py"
+PLANS, HOSTILE = "tests/idem/test_consumer_plans.py", "tests/idem/test_batch_hostile.py"
+RECORD, FAULTS = "tests/idem/test_record.py", "tests/idem/test_consumer_faults.py"
+
 CLAIMING = [
     _one(
         "claim without its condition",
@@ -109,7 +114,7 @@ DECIDING = [
         "record.py",
         "    if differs(found.request_hash, wanted.request_hash):\n",
         "    if found.status is not Status.SUCCEEDED and differs(found.request_hash, wanted.request_hash):\n",
-        "tests/idem/test_batch.py",
+        BATCH,
     ),
     _one(
         "permanent failures reclaimed",
@@ -128,6 +133,35 @@ DECIDING = [
         "record.py",
         "            if wanted.hold_lapsed and found.starts > 0:\n",
         "            if False:\n",
+        RECORD,
+    ),
+    _one(
+        "work that never started is held",
+        "record.py",
+        "            if wanted.hold_lapsed and found.starts > 0:\n",
+        "            if wanted.hold_lapsed:\n",
+        HOSTILE,
+    ),
+    _one(
+        "with held work the claim is taken for a start",
+        "record.py",
+        "        return self.starts_max is not None or self.hold_lapsed\n",
+        "        return self.starts_max is not None\n",
+        HOSTILE,
+    ),
+    _one(
+        "a start of work that would be held is not counted",
+        "flow.py",
+        "        counts = policy.starts_max is not None or policy.lapsed is Lapsed.HOLD",
+        "        counts = policy.starts_max is not None",
+        FAULTS,
+    ),
+    _one(
+        "the time of the delivery is ignored",
+        "record.py",
+        "    asked_at = now_ms if wanted.asked_at is None else min(wanted.asked_at, now_ms)\n",
+        "    asked_at = now_ms\n",
+        PROMISES,
     ),
 ]
 RECORDING = [
@@ -235,10 +269,6 @@ ANSWERING = [
         "        undone = [ending for ending in endings if not isinstance(ending.outcome, Done | Busy)]\n",
     ),
 ]
-PROMISES, BATCH, LANES = "tests/idem/test_batch_promises.py", "tests/idem/test_batch.py", "tests/idem/test_lanes.py"
-RECORDER, DECORATOR = "tests/idem/test_recorder.py", "tests/idem/test_decorator_promises.py"
-PLANS, HOSTILE = "tests/idem/test_consumer_plans.py", "tests/idem/test_batch_hostile.py"
-
 STARTING = [
     _one(
         "the lease is not looked at before a start",
@@ -257,15 +287,22 @@ STARTING = [
     _one(
         "time is looked at before a start is counted, and not after",
         "flow.py",
-        "begun=True)) if self.is_late(begun) else begun\n",
-        "begun=True)) if False else begun\n",
+        " if self.is_late(begun) else begun\n",
+        " if False else begun\n",
+        PROMISES,
+    ),
+    _one(
+        "a start that was counted too late stays counted",
+        "flow.py",
+        "self.given_back(begun, TOO_LATE, begun=True)",
+        "self.given_back(begun, TOO_LATE)",
         PROMISES,
     ),
     _one(
         "a plan starts however little time is left",
         "batch.py",
-        "            if not self._is_over():\n",
-        "            if True:\n",
+        "            if not self._is_over():\n                return step",
+        "            if True:\n                return step",
         PLANS,
     ),
     _one("the reserve is ignored for plans", "batch.py", "ends_at - flow.reserve_ms", "ends_at", PLANS),
@@ -291,6 +328,20 @@ STARTING = [
         PROMISES,
     ),
     _one(
+        "a call gives no claim back that it could not start on",
+        "flow.py",
+        "    if unready.given_back is not None:\n",
+        "    if False:\n",
+        HOSTILE,
+    ),
+    _one(
+        "a claim inside of the work that is held uses up a start",
+        "flow.py",
+        "        if isinstance(error, NotNow):\n",
+        "        if False:\n",
+        HOSTILE,
+    ),
+    _one(
         "a start stays counted when its claim is given back",
         "flow.py",
         "starts=max(0, claim.starts - 1)",
@@ -305,31 +356,31 @@ STARTING = [
         BATCH,
     ),
     _one(
-        "a start that is counted by itself is counted by the claim, too",
+        "with a limit the claim counts a start, too",
         "record.py",
         "starts=starts if wanted.counts_starts else starts + 1,",
         "starts=starts + 1,",
         PROMISES,
     ),
     _one(
-        "a call's work runs on a claim that is not ready",
+        "a late call runs all the same",
         "decorator.py",
         "        claim = self._flow.ready(answer)\n",
         "        claim = answer\n",
         DECORATOR,
     ),
     _one(
-        "work that is held and never started is left to a person",
-        "record.py",
-        "            if wanted.hold_lapsed and found.starts > 0:\n",
-        "            if wanted.hold_lapsed:\n",
-        "tests/idem/test_record.py",
+        "a late call of a coroutine function runs all the same",
+        "decorator.py",
+        "            claim = await in_thread(threads, partial(self._flow.ready, answer))\n",
+        "            claim = answer\n",
+        DECORATOR,
     ),
     _one(
-        "what could not be done now uses up a start",
-        "flow.py",
-        "        if isinstance(error, NotNow):\n",
-        "        if False:\n",
+        "the second claim of work that is also once is not made ready",
+        "wrappers/also_once.py",
+        "        inner = flow.ready(answer)\n",
+        "        inner = answer\n",
         HOSTILE,
     ),
     _one(
@@ -353,14 +404,14 @@ LIVING = [
         "record.py",
         "max(found.expires_at * 1000, lease_until)",
         "found.expires_at * 1000",
-        "tests/idem/test_record.py",
+        RECORD,
     ),
     _one(
         "an expired record in progress gives its number away",
         "record.py",
         "        number = found.attempt + 1 if found.status is Status.IN_PROGRESS else 1\n",
         "        number = 1\n",
-        "tests/idem/test_record.py",
+        RECORD,
     ),
     _one(
         "the record of a plan lives from its start",
@@ -428,6 +479,102 @@ TOGETHER = [
         BATCH,
     ),
     _one(
+        "a later attempt is no suspect",
+        "batch.py",
+        " or (isinstance(step, Claimed) and step.claim.attempt > 1)\n",
+        "\n",
+        BATCH,
+    ),
+    _one(
+        "a group waits for the recordings of all others",
+        "batch.py",
+        "            self._recorder.settle(lambda: self.endings[before] is not None)\n",
+        "            self._recorder.settle()\n",
+        HOSTILE,
+    ),
+    _one(
+        "a group does not wait for its own recording",
+        "batch.py",
+        "            self._recorder.settle(lambda: self.endings[before] is not None)\n",
+        "            self._recorder.flush_if_due()\n",
+        BATCH,
+    ),
+    _one(
+        "a twin does not wait for what its first one gives back",
+        "batch.py",
+        "        self._recorder.settle()\n        began",
+        "        began",
+        HOSTILE,
+    ),
+    _one(
+        "nobody waits for what others are recording",
+        "recorder.py",
+        "        while self._under_way and not enough():\n",
+        "        while False:\n",
+        RECORDER,
+    ),
+    _one(
+        "what an interrupted recording held is lost",
+        "recorder.py",
+        "                self._waiting = items + self._waiting  #",
+        "                pass  #",
+        HOSTILE,
+    ),
+    _one(
+        "closing stops at what an earlier recording raised",
+        "recorder.py",
+        "        failure, self._failure = self._failure, None\n",
+        "        failure = self._failure\n",
+        RECORDER,
+    ),
+    _one(
+        "an outcome may be due behind its deadline",
+        "steps.py",
+        "self.claimed.claim.deadline - REPEATS_MS",
+        "self.claimed.claim.deadline + REPEATS_MS",
+        HOSTILE,
+    ),
+    _one(
+        "an outcome may be due at its deadline",
+        "steps.py",
+        "self.claimed.claim.deadline - REPEATS_MS",
+        "self.claimed.claim.deadline",
+        HOSTILE,
+    ),
+    Mutation(
+        "no timer runs while a start is counted",
+        "batch.py",
+        [
+            ("                self._recorder.starting()\n", ""),
+            (
+                "                    self._recorder.ended()\n                    continue\n",
+                "                    continue\n                self._recorder.starting()\n",
+            ),
+        ],
+        HOSTILE,
+    ),
+    _one(
+        "held keys are looked at again without end",
+        "batch.py",
+        "        in_time = self._is_patient() or self._clock.now_ms() - began <= LOOKS_MS\n",
+        "        in_time = True\n",
+        HOSTILE,
+    ),
+    _one(
+        "when patience is over no key is looked at again",
+        "batch.py",
+        "        in_time = self._is_patient() or self._clock.now_ms() - began <= LOOKS_MS\n",
+        "        in_time = self._is_patient()\n",
+        BATCH,
+    ),
+    _one(
+        "a plan asks as of its end",
+        "batch.py",
+        "        wanted = self._request(one, started)\n",
+        "        wanted = self._request(one)\n",
+        PROMISES,
+    ),
+    _one(
         "waiting for an attempt in flight comes before other work",
         "batch.py",
         "        if isinstance(answer, Held) and self._patient_until is None:\n",
@@ -441,34 +588,6 @@ TOGETHER = [
         "batch.py",
         "        if isinstance(answer, Held) and self._patient_until is None:\n",
         "        if isinstance(answer, Held):\n",
-        PROMISES,
-    ),
-    _one(
-        "what was held is not looked at after the last pause",
-        "batch.py",
-        "        in_time = self._is_patient() or ",
-        "        in_time = self._is_patient() and ",
-        BATCH,
-    ),
-    _one(
-        "looking again at held keys has no end",
-        "batch.py",
-        "        in_time = self._is_patient() or ",
-        "        in_time = True or ",
-        HOSTILE,
-    ),
-    _one(
-        "what could not be recorded is forgotten",
-        "recorder.py",
-        "                self._waiting = items + self._waiting ",
-        "                self._waiting = self._waiting ",
-        RECORDER,
-    ),
-    _one(
-        "a group's next one waits for other lanes",
-        "batch.py",
-        "            self._recorder.settle(lambda: self.endings[before] is not None)\n",
-        "            self._recorder.flush_if_due()\n",
         PROMISES,
     ),
     _one(
@@ -523,10 +642,46 @@ ENDING = [
         PROMISES,
     ),
     _one(
+        "a work has no task of its own",
+        "lanes.py",
+        "                work = asyncio.ensure_future(called(wanted))\n                cancelled = await waited(lane, work)\n",
+        "                work, cancelled = asyncio.Future[Ended](), None\n"
+        "                work.set_result(await called(wanted))\n",
+        HOSTILE,
+    ),
+    _one(
         "a cancellation of the invocation is how a work ended",
         "lanes.py",
         "                work.cancel()\n                lane.throw(error)\n            return error\n",
         "                work.cancel()\n                await asyncio.wait([work])\n",
+        LANES,
+    ),
+    _one(
+        "a work goes on when its invocation is cancelled",
+        "lanes.py",
+        "                work.cancel()\n",
+        "",
+        LANES,
+    ),
+    _one(
+        "the store is asked in the loop's own threads",
+        "lanes.py",
+        "run_in_executor(threads, contextvars",
+        "run_in_executor(None, contextvars",
+        HOSTILE,
+    ),
+    _one(
+        "what plain work puts into its context stays there",
+        "lanes.py",
+        "Returned(contextvars.copy_context().run(call, wanted))",
+        "Returned(call(wanted))",
+        HOSTILE,
+    ),
+    _one(
+        "lanes that wait start although another one was interrupted",
+        "lanes.py",
+        "            pool.shutdown(cancel_futures=True)\n",
+        "",
         LANES,
     ),
     _one(
@@ -553,16 +708,121 @@ ENDING = [
     _one(
         "writes inside another value are its result",
         "flow.py",
-        "    if isinstance(value, WRITES):\n        return LEFT_OVER\n",
-        "    if isinstance(value, WRITES):\n        return None\n",
+        "        if levels == 0:\n",
+        "        if True:\n",
         PROMISES,
+    ),
+    _one(
+        "writes are looked for one level deep",
+        "flow.py",
+        "_mistake_inside(one, levels - 1)",
+        "_mistake_inside(one, 0)",
+        HOSTILE,
+    ),
+    _one(
+        "the result of a Commit is not looked through",
+        "flow.py",
+        "        return _mistake_inside(value.result, LEVELS_SEEN)\n",
+        "        return None\n",
+        HOSTILE,
+    ),
+    _one(
+        "what a plan returns is not looked through",
+        "flow.py",
+        "        if mistake := mistake_in(commit):\n",
+        "        if mistake := None:\n",
+        PLANS,
     ),
     _one(
         "what runs only when it is asked to is a result",
         "flow.py",
-        " or isinstance(value, Iterator) or _is_future(value)",
-        "",
+        " or isinstance(value, Iterator) or _is_future(value)\n",
+        " or _is_future(value)\n",
         PROMISES,
+    ),
+    _one(
+        "a future of a thread pool is a result",
+        "flow.py",
+        " or isinstance(value, Iterator) or _is_future(value)\n",
+        " or isinstance(value, Iterator)\n",
+        HOSTILE,
+    ),
+    _one(
+        "a value that cannot be looked at breaks the batch",
+        "flow.py",
+        "        except BaseException as error:  # noqa: BLE001 - a value that",
+        "        except ArithmeticError as error:  # noqa: BLE001 - a value that",
+        HOSTILE,
+    ),
+    _one(
+        "writes that exit end the process",
+        "flow.py",
+        "    except BaseException as error:  # noqa: BLE001 - as above",
+        "    except Exception as error:  # noqa: BLE001 - as above",
+        HOSTILE,
+    ),
+    _one(
+        "a classify that exits ends the process",
+        "flow.py",
+        "        except BaseException as fault:",
+        "        except Exception as fault:",
+        HOSTILE,
+    ),
+    _one(
+        "a rule that exits ends the process",
+        "consumer.py",
+        "    except BaseException as error:\n        said",
+        "    except Exception as error:\n        said",
+        HOSTILE,
+    ),
+    _one(
+        "an observer that exits ends the process",
+        "delivery.py",
+        "    except BaseException:\n        logging",
+        "    except Exception:\n        logging",
+        HOSTILE,
+    ),
+    _one(
+        "an error of one recording that no store may raise leaves",
+        "store.py",
+        "    except Exception as error:  # noqa: BLE001 - a store of the user's own, or",
+        "    except ArithmeticError as error:  # noqa: BLE001 - a store of the user's own, or",
+        HOSTILE,
+    ),
+    _one(
+        "an error of recordings together that no store may raise leaves",
+        "flow.py",
+        "            except Exception as error:  # noqa: BLE001 - of a store of the user's own\n                errors",
+        "            except IdemError as error:\n                errors",
+        HOSTILE,
+    ),
+    _one(
+        "an error of claims together that no store may raise leaves",
+        "batch.py",
+        "        except Exception as error:  # noqa: BLE001 - of a store of the user's own\n            return [error",
+        "        except IdemError as error:\n            return [error",
+        HOSTILE,
+    ),
+    _one(
+        "an error of a start that no store may raise leaves",
+        "flow.py",
+        "        except Exception as error:  # noqa: BLE001 - of a store of the user's own\n            unknown",
+        "        except IdemError as error:\n            unknown",
+        HOSTILE,
+    ),
+    _one(
+        "a call that waits for an attempt keeps a thread busy",
+        "decorator.py",
+        "                await self._flow.clock.pause_ms(answer)\n",
+        "                await in_thread(threads, partial(self._flow.clock.sleep_ms, answer))\n",
+        HOSTILE,
+    ),
+    _one(
+        "a time far away ends the thread of all alarms",
+        "clock.py",
+        "min(seconds, FAR_SECONDS)",
+        "seconds",
+        HOSTILE,
     ),
 ]
 ONE_KEY = [*CLAIMING, *DECIDING, *RECORDING, *ANSWERING]
