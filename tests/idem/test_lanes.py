@@ -153,7 +153,7 @@ def test_a_work_is_cancelled_with_its_invocation() -> None:
                 stopped.append(one.delivery.id)
                 raise
 
-        running = asyncio.ensure_future(run_async([lane("a", [])], call, 1, threads))
+        running = asyncio.ensure_future(run_async([lane("a", [])], call, 1, threads, lambda: 0))
         await begun.wait()
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
