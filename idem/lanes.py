@@ -149,9 +149,8 @@ def in_threads(functions: Sequence[Callable[[], None]], width: int) -> None:
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - only consumers with concurrency need it
 
     with ThreadPoolExecutor(min(width, len(functions))) as pool:
-        running = [pool.submit(function) for function in functions]
         try:
-            for ended in running:
+            for ended in [pool.submit(function) for function in functions]:
                 ended.result()
         except BaseException:
             pool.shutdown(cancel_futures=True)

@@ -81,6 +81,8 @@ class Recorder(Generic[T]):
         """Record what waits. Raises what kept an earlier recording from being made."""
         if self._failure is not None:
             raise self._failure
+        if not self._waiting:
+            return
         with self._state:
             self._stop_timer()
             items, self._waiting = self._waiting, []

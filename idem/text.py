@@ -7,7 +7,7 @@ from idem.errors import PROCESS_ENDS
 
 def writable(text: str) -> str:
     """The text without lone surrogates, which UTF-8 cannot write; each becomes a question mark."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 def bounded(text: str, chars_max: int) -> str:
