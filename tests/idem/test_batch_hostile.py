@@ -5,6 +5,7 @@ from __future__ import annotations
 import _thread
 import asyncio
 import os
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -754,6 +755,10 @@ def test_after_an_interrupt_of_the_main_thread_lanes_start_no_more_work() -> Non
         interrupted.wait(PATIENCE_S)
         time.sleep(0.05)
 
-    with pytest.raises(KeyboardInterrupt):
-        system_consumer(MemoryStore(), work, concurrency=2)(sqs_event(*ids(*"abcdefgh")), None)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            system_consumer(MemoryStore(), work, concurrency=2)(sqs_event(*ids(*"abcdefgh")), None)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert len(ran) < 8
