@@ -34,8 +34,8 @@ PRODUCT = Config(
 )
 
 
-class Killed(BaseException):
-    """The process ends in the middle of the work: nobody may handle this."""
+class Killed(KeyboardInterrupt):
+    """The process ends in the middle of the work: nobody handles this. Any other error would be the ending of that one work."""
 
 
 class Context:

@@ -24,7 +24,7 @@ from idem.clock import backoff_ms
 from idem.delivery import Arrival, Done, Ending, NotStarted, Outcome, Unavailable
 from idem.errors import ConfigurationError, IdemError
 from idem.flow import TOO_LATE, WAIT_BASE_MS, WAIT_CAP_MS, Flow, Unrecorded, refusal
-from idem.lanes import Call, Ended, Lane, Late, Raised, Returned
+from idem.lanes import Call, CallEnd, Lane, Late, Raised, Returned
 from idem.record import Answer, Claim, Held, Key, Request
 from idem.recorder import Recorder
 from idem.steps import Claimed, Met, Step, Waiting, Worked, chunks, predecessors
@@ -213,7 +213,7 @@ class Batch:
         self._give_back(step, claim.given_back, claim.outcome)
         return None
 
-    def _ended(self, step: Waiting | Claimed, ended: Ended, started: int) -> None:
+    def _ended(self, step: Waiting | Claimed, ended: CallEnd, started: int) -> None:
         """The work has ended: a claimed one is recorded in time, a plan's writes are made now."""
         now_ms = self._clock.now_ms()
         if isinstance(ended, Late):

@@ -51,10 +51,10 @@ class Late:
     """The call was not made: it was too late when its turn came."""
 
 
-Ended = Returned | Raised | Late
+CallEnd = Returned | Raised | Late
 """How a call ended."""
 
-Lane = Generator[Call, Ended, None]
+Lane = Generator[Call, CallEnd, None]
 Beside = Callable[[Sequence[Callable[[], None]], int], None]
 """Runs functions beside each other, at most so many at once. It returns, or raises what one of them raised, when all have ended."""
 
@@ -87,7 +87,7 @@ async def run_async(
             while wanted is not None:
                 work = asyncio.ensure_future(called(wanted))
                 cancelled = await waited(lane, work)
-                ended: Ended = Raised(asyncio.CancelledError()) if work.cancelled() else work.result()
+                ended: CallEnd = Raised(asyncio.CancelledError()) if work.cancelled() else work.result()
                 if isinstance(ended, Raised) and isinstance(ended.error, PROCESS_ENDS):
                     ends.append(ended.error)
                     return _stop(lane, ended.error)
@@ -96,7 +96,7 @@ async def run_async(
                     lane.throw(cancelled)
         return None
 
-    async def called(wanted: Call) -> Ended:
+    async def called(wanted: Call) -> CallEnd:
         if now_ms() > wanted.latest_start:
             return Late()
         try:
@@ -106,7 +106,7 @@ async def run_async(
         except BaseException as error:  # noqa: BLE001 - the user's work may raise anything; its policy says what that means
             return Raised(error)
 
-    async def waited(lane: Lane, work: asyncio.Future[Ended]) -> BaseException | None:
+    async def waited(lane: Lane, work: asyncio.Future[CallEnd]) -> BaseException | None:
         """Wait for the work's end. A cancellation here is not its own: the invocation ends, but what has ended is recorded."""
         try:
             await asyncio.wait([work])
@@ -161,7 +161,7 @@ def _drive(lane: Lane, call: Callable[[Call], Any]) -> None:
     wanted = _advance(lane, None)
     while wanted is not None:
         try:
-            ended: Ended = Returned(contextvars.copy_context().run(call, wanted))
+            ended: CallEnd = Returned(contextvars.copy_context().run(call, wanted))
         except PROCESS_ENDS as error:
             lane.throw(error)
         except BaseException as error:  # noqa: BLE001 - the user's work may raise anything; its policy says what that means
@@ -175,7 +175,7 @@ def _stop(lane: Lane, error: BaseException) -> None:
         lane.throw(error)
 
 
-def _advance(lane: Lane, ended: Ended | None) -> Call | None:
+def _advance(lane: Lane, ended: CallEnd | None) -> Call | None:
     """The lane's next call, None when it has no more."""
     try:
         return next(lane) if ended is None else lane.send(ended)

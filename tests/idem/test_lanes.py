@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from idem.delivery import Delivery
-from idem.lanes import Call, Ended, Lane, Late, Raised, Returned, in_thread, in_threads, run, run_async
+from idem.lanes import Call, CallEnd, Lane, Late, Raised, Returned, in_thread, in_threads, run, run_async
 
 PATIENCE_S = 20
 
 
-def lane(names: str, ended: list[tuple[str, Ended]]) -> Lane:
+def lane(names: str, ended: list[tuple[str, CallEnd]]) -> Lane:
     for name in names:
         ended.append((name, (yield Call(Delivery(id=name, payload=None), None))))
 
@@ -30,14 +30,14 @@ def test_a_lane_hears_how_each_of_its_calls_ended() -> None:
             raise error
         return one.delivery.id
 
-    ended: list[tuple[str, Ended]] = []
+    ended: list[tuple[str, CallEnd]] = []
     run([lane("abc", ended)], call, 1, in_threads)
     assert ended == [("a", Returned("a")), ("b", Raised(error)), ("c", Returned("c"))]
 
 
 def test_lanes_run_beside_each_other() -> None:
     meeting = threading.Barrier(3, timeout=PATIENCE_S)
-    ended: list[tuple[str, Ended]] = []
+    ended: list[tuple[str, CallEnd]] = []
     run([lane(name, ended) for name in "abc"], lambda _call: meeting.wait() >= 0, 3, in_threads)
     assert sorted(name for name, _ in ended) == ["a", "b", "c"]
 
@@ -68,7 +68,7 @@ def test_coroutines_run_beside_each_other_and_never_more_than_allowed() -> None:
         running -= 1
         return one.delivery.id
 
-    ended: list[tuple[str, Ended]] = []
+    ended: list[tuple[str, CallEnd]] = []
     with ThreadPoolExecutor(3) as threads:
         asyncio.run(run_async([lane(name, ended) for name in "abcdef"], call, 2, threads, lambda: 0))
     assert (len(ended), most) == (6, 2)
@@ -84,7 +84,7 @@ def test_a_coroutine_does_not_start_when_the_loop_was_blocked_until_it_is_too_la
         for latest in (5, 3):
             ended.append((yield Call(Delivery(id=str(latest), payload=None), None, latest)))
 
-    ended: list[Ended] = []
+    ended: list[CallEnd] = []
     with ThreadPoolExecutor(2) as threads:
         asyncio.run(run_async([timed()], call, 1, threads, lambda: 4))
     assert started == ["5"]
@@ -121,7 +121,7 @@ def test_what_ends_the_process_is_thrown_into_its_lane(kind: str) -> None:
 
 
 def test_the_cancellation_of_an_invocation_is_no_ending_of_its_works() -> None:
-    ended: list[tuple[str, Ended]] = []
+    ended: list[tuple[str, CallEnd]] = []
 
     async def main() -> None:
         begun = asyncio.Event()

@@ -645,7 +645,7 @@ ENDING = [
         "a work has no task of its own",
         "lanes.py",
         "                work = asyncio.ensure_future(called(wanted))\n                cancelled = await waited(lane, work)\n",
-        "                work, cancelled = asyncio.Future[Ended](), None\n"
+        "                work, cancelled = asyncio.Future[CallEnd](), None\n"
         "                work.set_result(await called(wanted))\n",
         HOSTILE,
     ),
