@@ -10,7 +10,11 @@ imports what only webhooks need.
 
 def _homes() -> dict[str, str]:
     """Each name of the door, and the module that it comes from: `from HOME import NAME as NAME` in the stub."""
-    stub: bytes = __spec__.loader.get_data(f"{__file__.rpartition('.')[0]}.pyi")  # also out of a zip file
+    path = f"{__file__.rpartition('.')[0]}.pyi"
+    try:
+        stub: bytes = __spec__.loader.get_data(path)  # also out of a zip file
+    except OSError as missing:
+        raise ImportError(f"{path} is missing, and idem reads its names from it: package .pyi files, too") from missing
     words = [line.split() for line in stub.decode().splitlines() if line.startswith("from ")]
     return {name: home for _, home, _, name, _, _ in words}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -231,6 +232,19 @@ def loaded_by(script: str) -> set[str]:
         check=True,
     )
     return set(run.stdout.split())
+
+
+def test_a_package_without_the_stub_says_what_is_missing(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "idem", tmp_path / "idem", ignore=shutil.ignore_patterns("*.pyi", "__pycache__"))
+    run = subprocess.run(
+        [sys.executable, "-P", "-c", "import idem"],
+        env={"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 1
+    assert "package .pyi files, too" in run.stderr
 
 
 def test_importing_the_library_pulls_in_nothing_heavy() -> None:
