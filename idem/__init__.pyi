@@ -37,6 +37,7 @@ from idem.record import Status as Status
 from idem.results import HttpResult as HttpResult
 from idem.results import NotKept as NotKept
 from idem.results import ResultId as ResultId
+from idem.results import Serializer as Serializer
 from idem.sources.idempotency_key import IdempotencyKeySource as IdempotencyKeySource
 from idem.sources.invoke import InvokeSource as InvokeSource
 from idem.sources.sqs import SqsSource as SqsSource

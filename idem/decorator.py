@@ -19,6 +19,8 @@ from idem.keys import KeyRule, check_operation, is_nothing, make_key
 from idem.lanes import in_thread
 from idem.policy import Policy
 from idem.record import Answer, Claim, Key, Request
+from idem.results import Serializer
+from idem.serializers import serializer_of
 from idem.store import Store
 
 if TYPE_CHECKING:
@@ -79,7 +81,7 @@ class Once(Generic[P, R]):
             return self._call_async(ends_at, args, kwargs)
         answer = self._flow.claim(self._request(ends_at, args, kwargs))
         if not isinstance(answer, Claim):
-            return refused(answer)
+            return refused(answer, self._flow.serializer)
         claim = self._flow.ready(answer)
         if not isinstance(claim, Claim):
             return not_run(self._flow, claim)
@@ -100,7 +102,7 @@ class Once(Generic[P, R]):
         threads = store_threads(os.getpid())
         claim = await self._claim_async(threads, ends_at, args, kwargs)
         if not isinstance(claim, Claim):
-            return refused(claim)
+            return refused(claim, self._flow.serializer)
         if self._flow.is_late(claim):  # whatever blocked the loop since its thread looked at the time
             given_back = self._flow.given_back(claim, TOO_LATE, begun=self._flow.counts_starts)
             return await in_thread(threads, partial(not_run, self._flow, Unready(TOO_LATE, given_back)))
@@ -185,6 +187,7 @@ def once(
     policy: Policy,
     check: KeyRule | None = None,
     claim_as: str | None = None,
+    result: Serializer[Any] | type | None = None,
     clock: Clock | None = None,
     token: Callable[[], str] = new_token,
 ) -> Callable[[Callable[P, R]], Once[P, R]]:
@@ -192,8 +195,20 @@ def once(
 
     Key and check rules see the arguments by name, however they were passed: `key=keys.field("invoice_id")`.
     claim_as: the parameter that receives the Claim, for work that passes its key or attempt on.
+    result: the type that a replay returns, or the Serializer of one; by default the function's return annotation
+    (see `serializers.py`). Raises ConfigurationError for a type that nobody can read.
     """
-    flow = Flow(
-        operation=check_operation(operation), store=store, policy=policy, clock=clock or SystemClock(), token=token
-    )
-    return lambda function: Once(function, flow, key, check, claim_as)
+    check_operation(operation)
+
+    def decorate(function: Callable[P, R]) -> Once[P, R]:
+        flow = Flow(
+            operation=operation,
+            store=store,
+            policy=policy,
+            clock=clock or SystemClock(),
+            token=token,
+            serializer=serializer_of(function, result),
+        )
+        return Once(function, flow, key, check, claim_as)
+
+    return decorate

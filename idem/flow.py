@@ -49,6 +49,7 @@ from idem.record import (
     decide,
     started,
 )
+from idem.results import Serializer
 from idem.store import Complete, Fail, Finish, Release, Store, broken, finish, tried
 from idem.text import bounded, message_of
 from idem.writes import Check, Commit, Delete, Put, Update, Write
@@ -87,7 +88,7 @@ class Unready:
 class Flow:
     """The rules around one piece of work. Holds no state between calls, so that one flow serves many threads.
 
-    reserve: what has to be left of an attempt's time when its work starts.
+    reserve: what has to be left of an attempt's time when its work starts. serializer: of what the work returns, None for JSON.
     """
 
     operation: str
@@ -96,6 +97,7 @@ class Flow:
     clock: Clock = field(default_factory=SystemClock)
     token: Callable[[], str] = new_token
     reserve: timedelta = timedelta(0)
+    serializer: Serializer[Any] | None = None
 
     counts_starts: bool = field(init=False, repr=False)
     reserve_ms: int = field(init=False, repr=False)
@@ -229,7 +231,7 @@ class Flow:
         writes = listed(commit) if commit else None
         if isinstance(writes, TransactionRefused):
             return self.raised(claim, writes)
-        stored, shown = results.store(commit.result if commit else value, self.policy.result_bytes_max)
+        stored, shown = results.store(commit.result if commit else value, self.policy.result_bytes_max, self.serializer)
         done = Done(shown, replayed=False, attempt=claim.attempt)
         return Unrecorded(Complete(claim, stored, self.expires_at(), writes), done)
 
@@ -416,11 +418,11 @@ def unrecorded(ended: Unrecorded, error: IdemError) -> Outcome:
             return ended.outcome  # its claim was not given back: the lease ends it
 
 
-def refusal(answer: Refusal) -> Outcome:
+def refusal(answer: Refusal, serializer: Serializer[Any] | None = None) -> Outcome:
     """The outcome of a delivery whose key was not won."""
     match answer:
         case Succeeded(record):
-            return Done(results.replay(record.result), replayed=True, attempt=record.attempt)
+            return Done(results.replay(record.result, serializer), replayed=True, attempt=record.attempt)
         case Failed(record):
             return Rejected(StoredFailure(record), recorded=True)
         case Held(_, until):
@@ -431,11 +433,11 @@ def refusal(answer: Refusal) -> Outcome:
             return Unsettled(UnsettledWork(record, reason))
 
 
-def refused(answer: Refusal) -> Any:
+def refused(answer: Refusal, serializer: Serializer[Any] | None = None) -> Any:
     """What a call returns or raises whose key was not won."""
     if isinstance(answer, Held):
         raise InProgress(answer.record, answer.until)
-    return value_of(refusal(answer))
+    return value_of(refusal(answer, serializer))
 
 
 def not_run(flow: Flow, unready: Unready) -> NoReturn:

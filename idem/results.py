@@ -1,7 +1,8 @@
 """Results: what a first run returns, what is stored of it, and what a replay returns.
 
 A first run returns what a replay will: the value after one trip through its stored form. So a tuple comes back as a list and
-an integer member name as text, from the first run on.
+an integer member name as text, from the first run on. A function under `once` that is annotated with another type gets that type
+both times (`serializers.py`).
 
 | the work returns | stored and returned |
 |---|---|
@@ -11,7 +12,7 @@ an integer member name as text, from the first run on.
 | datetime, date, time | ISO 8601 text |
 | UUID | its text |
 | Enum | its value |
-| dataclass | the object of its fields |
+| dataclass, Pydantic model | the object of its fields |
 | ResultId("ord-7") | the identifier alone, as ResultId |
 | HttpResult(201, {...}) | the same, as HttpResult; only the work can make one, no data of a client's looks like it |
 | anything else, NaN, one name twice, too many levels or bytes | the first run gets the value itself, a replay gets NotKept |
@@ -25,11 +26,11 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import date, datetime, time
 from decimal import Decimal
 from enum import Enum
-from typing import Any, cast
+from typing import Any, Generic, TypeVar, cast
 from uuid import UUID
 
 from idem.errors import PROCESS_ENDS
@@ -42,6 +43,8 @@ HTTP, PLAIN = (
     "idem:http",
     "idem:plain",
 )  # the one member of a stored HttpResult, and of a result that would look like one
+
+T = TypeVar("T")
 
 HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # a token of RFC 9110
 HEADER_VALUE = re.compile(r"[\t -~\xa0-\xff]*")  # neither line ends nor other control characters
@@ -87,7 +90,18 @@ class HttpResult:
         return None
 
 
-def store(value: object, bytes_max: int) -> tuple[StoredResult, Any]:
+@dataclasses.dataclass(frozen=True)  # slots stand in the way of Serializer[T](...) in Python 3.11
+class Serializer(Generic[T]):
+    """How a result of a type that JSON has not is kept: `write` gives the JSON value to store, `read` makes the result of it.
+
+    What either raises is no failure of the work, which has run: the result is not kept, and a replay says so.
+    """
+
+    write: Callable[[T], Any]
+    read: Callable[[Any], T]
+
+
+def store(value: object, bytes_max: int, serializer: Serializer[Any] | None = None) -> tuple[StoredResult, Any]:
     """The stored form of what the work returned, and what the first run returns. Never raises for a value."""
     if isinstance(value, ResultId):
         return _store_id(value, bytes_max)
@@ -96,38 +110,51 @@ def store(value: object, bytes_max: int) -> tuple[StoredResult, Any]:
     try:
         if isinstance(value, HttpResult) and (fault := value.fault()):
             return StoredResult("omitted", fault), value
-        text = _marked(value)
+        written = value if serializer is None or isinstance(value, HttpResult) else serializer.write(value)
+        text = _marked(written)
         size = len(text.encode("utf-8"))
         if size > bytes_max:
             return StoredResult("omitted", f"it has {size} bytes, the limit is {bytes_max}"), value
         again = json.loads(text)
-        if (fault := _lost(value, text, again)) is not None:
+        if (fault := _lost(written, text, again)) is not None:
             return StoredResult("omitted", fault), value
-        return StoredResult("json", text), _unmarked(again)
+        return StoredResult("json", text), _typed(again, serializer)
     except PROCESS_ENDS:
         raise
     except BaseException as error:  # noqa: BLE001 - a value's own code may raise anything; the work is done all the same
-        return StoredResult("omitted", f"it cannot be written as JSON ({type(error).__name__})"), value
+        return StoredResult("omitted", f"it cannot be written as JSON and read again ({type(error).__name__})"), value
 
 
-def replay(stored: StoredResult | None) -> Any:
+def replay(stored: StoredResult | None, serializer: Serializer[Any] | None = None) -> Any:
     """What a replay returns."""
     if stored is None:
         return NotKept("the record has no result")
     match stored.kind:
         case "json":
-            return _read(stored.text)
+            return _read(stored.text, serializer)
         case "id":
             return ResultId(stored.text)
         case "omitted":
             return NotKept(stored.text)
 
 
-def _read(text: str) -> Any:
+def _read(text: str, serializer: Serializer[Any] | None) -> Any:
     try:
-        return _unmarked(json.loads(text))
+        value = json.loads(text)
     except RecursionError:  # an older record may hold more levels than are stored now
         return NotKept(f"it is nested more deeply than {NESTING_MAX} levels")
+    try:
+        return _typed(value, serializer)
+    except PROCESS_ENDS:
+        raise
+    except BaseException as error:  # noqa: BLE001 - a record of older code: the work is done, and must not run again
+        return NotKept(f"the record holds what the type of the result does not read ({type(error).__name__})")
+
+
+def _typed(value: Any, serializer: Serializer[Any] | None) -> Any:
+    """What is returned for a stored JSON value."""
+    unmarked = _unmarked(value)
+    return unmarked if serializer is None or isinstance(unmarked, HttpResult) else serializer.read(unmarked)
 
 
 def _marked(value: object) -> str:
@@ -189,6 +216,8 @@ def _plain(value: object) -> object:
             return value.isoformat()
         case Enum():
             return value.value
+        case _ if callable(dump := getattr(type(value), "model_dump", None)):
+            return dump(value, mode="json")
         case _ if dataclasses.is_dataclass(value) and not isinstance(value, type):
             return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
         case _:

@@ -25,7 +25,7 @@ LAYERS: list[set[str]] = [
     {"errors"},
     {"delivery", "policy", "text"},
     {"canonical", "results"},
-    {"functions", "keys", "lanes", "recorder", "store"},
+    {"functions", "keys", "lanes", "recorder", "serializers", "store"},
     {"dynamo"},
     {"flow", "memory", "powertools"},
     {"decorator", "sources", "steps"},
@@ -74,6 +74,8 @@ WINGS: dict[str, set[str]] = {
     "operators": {"boto3", "botocore", "rich", "typer"},
     "__main__": set(),
 }
+# What a file of the library itself asks for when somebody needs it, inside a function: never by being imported.
+ON_DEMAND: dict[str, set[str]] = {"serializers": {"pydantic"}}
 
 
 def python_files(folder: str) -> list[Path]:
@@ -167,9 +169,20 @@ def test_nothing_imports_in_a_circle() -> None:
 
 @pytest.mark.parametrize("path", LIBRARY, ids=module_name)
 def test_the_library_imports_the_standard_library_only_and_a_wing_what_its_extra_brings(path: Path) -> None:
-    extra = WINGS.get(module_name(path).split(".")[0], set())
+    extra = WINGS.get(module_name(path).split(".")[0], set()) | ON_DEMAND.get(module_name(path), set())
     outside = {name for name in imports(path) if name.split(".")[0] not in {*sys.stdlib_module_names, "idem"}}
     assert {name.split(".")[0] for name in outside} <= extra
+
+
+@pytest.mark.parametrize("name", ON_DEMAND)
+def test_what_is_asked_for_on_demand_is_imported_inside_a_function(name: str) -> None:
+    tree = ast.parse((ROOT / "idem" / Path(*name.split("."))).with_suffix(".py").read_text())
+    inside = {
+        node for function in ast.walk(tree) if isinstance(function, ast.FunctionDef) for node in ast.walk(function)
+    }
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module in ON_DEMAND[name]]
+    assert found
+    assert inside.issuperset(found)
 
 
 @pytest.mark.parametrize(

@@ -52,13 +52,24 @@ def test_the_library_loads_the_standard_library_only_though_all_is_there(
     assert "boto3" in everything.python(STRANGERS % "import boto3", cwd=tmp_path).split()
 
 
-THIRD_PARTY = {"aws_cdk", "constructs", "jsii", "aws_lambda_powertools", "boto3", "botocore", "typer", "rich"}
+THIRD_PARTY = {
+    "aws_cdk",
+    "constructs",
+    "jsii",
+    "aws_lambda_powertools",
+    "boto3",
+    "botocore",
+    "typer",
+    "rich",
+    "pydantic",
+}
 STRANGE = {"moto", "pytest", "starlette", "stripe", "cdk_nag", "uv"}  # this repository's, and in no extra
 BROUGHT = {
     (): set[str](),
     ("lambda",): {"aws_lambda_powertools", "boto3", "botocore"},
     ("cdk",): {"aws_cdk", "constructs", "jsii"},
-    ("cli",): {"boto3", "botocore", "typer", "rich"},
+    ("cli",): {"boto3", "botocore", "typer", "rich", "pydantic"},
+    ("pydantic",): {"pydantic"},
 }
 WINGS = {"idem.on_lambda": "lambda", "idem.cdk": "cdk", "idem.operators.cli": "cli"}
 IMPORTABLE = """
