@@ -61,7 +61,7 @@ SCALARS = (str, int, float)  # results that are nothing but themselves, told at 
 CONTAINERS = (dict, list, tuple, set, frozenset, ValuesView, ItemsView, KeysView)
 LEVELS_SEEN = 3  # of a result: writes that were left over stand near its top
 ITEMS_SEEN = 100  # of each container in it
-WRITES = Commit | Put | Update | Delete | Check
+WRITES = (Commit, Put, Update, Delete, Check)
 LEFT_OVER = "writes that nobody would make: return Commit([...], result) itself, with the writes in it"
 TOO_LATE = NotStarted("the invocation or its lease ends too soon to start it")
 WAIT_BASE_MS = 50  # the first pause while waiting for an attempt in flight
@@ -377,9 +377,10 @@ def _mistake_inside(value: Any, levels: int) -> str | None:
         return LEFT_OVER
     if isinstance(value, CONTAINERS):
         inside = value.values() if isinstance(value, dict) else value
-        if levels == 0:
-            return None
-        return next((found for one in islice(inside, ITEMS_SEEN) if (found := _mistake_inside(one, levels - 1))), None)
+        for one in islice(inside, ITEMS_SEEN if levels else 0):
+            if not isinstance(one, SCALARS) and (found := _mistake_inside(one, levels - 1)):
+                return found
+        return None
     if not (
         inspect.isawaitable(value) or inspect.isasyncgen(value) or isinstance(value, Iterator) or _is_future(value)
     ):

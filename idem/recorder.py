@@ -100,9 +100,12 @@ class Recorder(Generic[T]):
             raise self._failure
 
     def close(self) -> None:
-        """Record what is left. What kept a recording from being made is raised, once everything else is recorded."""
+        """Record what is left, and nothing more. What kept a recording from being made is raised, once all else is recorded."""
         failure, self._failure = self._failure, None
-        self.settle()
+        try:
+            self.settle()
+        finally:
+            self._record = _closed  # whoever gave it holds this recorder: the two would wait for the garbage collector
         if failure is not None:
             raise failure
 
@@ -134,3 +137,7 @@ class Recorder(Generic[T]):
             self.flush()
         except BaseException as failure:  # noqa: BLE001 - in a thread nobody would hear of it: `close` raises it
             self._failure = failure
+
+
+def _closed(_: Sequence[object]) -> None:
+    raise AssertionError("a recorder that is closed records nothing more")

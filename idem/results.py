@@ -115,7 +115,7 @@ def store(value: object, bytes_max: int, serializer: Serializer[Any] | None = No
         size = len(text.encode("utf-8"))
         if size > bytes_max:
             return StoredResult("omitted", f"it has {size} bytes, the limit is {bytes_max}"), value
-        again = json.loads(text)
+        again = _DECODE(text)
         if (fault := _lost(written, text, again)) is not None:
             return StoredResult("omitted", fault), value
         return StoredResult("json", text), _typed(again, serializer)
@@ -140,7 +140,7 @@ def replay(stored: StoredResult | None, serializer: Serializer[Any] | None = Non
 
 def _read(text: str, serializer: Serializer[Any] | None) -> Any:
     try:
-        value = json.loads(text)
+        value = _DECODE(text)
     except RecursionError:  # an older record may hold more levels than are stored now
         return NotKept(f"it is nested more deeply than {NESTING_MAX} levels")
     try:
@@ -167,10 +167,12 @@ def _marked(value: object) -> str:
 
 
 def _unmarked(value: Any) -> Any:
+    if not isinstance(value, dict) or len(value) != 1:
+        return value
     match value:
-        case {"idem:plain": inner} if len(value) == 1:
+        case {"idem:plain": inner}:
             return inner
-        case {"idem:http": {"status": status, "headers": headers, "body": body}} if len(value) == 1:
+        case {"idem:http": {"status": status, "headers": headers, "body": body}}:
             return HttpResult(status, body, headers)
         case _:
             return value
@@ -224,4 +226,5 @@ def _plain(value: object) -> object:
             raise TypeError(type(value).__name__)
 
 
+_DECODE = json.JSONDecoder().decode
 _ENCODER = json.JSONEncoder(allow_nan=False, ensure_ascii=False, separators=(",", ":"), default=_plain)

@@ -12,6 +12,8 @@ def writable(text: str) -> str:
 
 def bounded(text: str, chars_max: int) -> str:
     """The writable text, cut to `chars_max` characters; an ellipsis says that it was."""
+    if len(text) <= chars_max and text.isascii():  # as nearly all are
+        return text
     whole = writable(text[: chars_max + 1])
     return whole if len(whole) <= chars_max else whole[: chars_max - 1] + "…"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -322,6 +323,18 @@ def test_retention_of_a_waiting_claim_counts_from_its_outcome(clock: TestClock) 
     bench.one()
     assert store.records[key].expires_at == -(-clock.now_ms() // 1000) + 86_400
     assert isinstance(bench.one({"id": "o-2"}), Done)
+
+
+def test_an_invocation_leaves_nothing_for_the_garbage_collector(clock: TestClock) -> None:
+    bench = Bench(clock, fails_on())
+    bench(*ids("a", "b"))
+    gc.collect()
+    gc.disable()
+    try:
+        bench(*ids("b", "c"))
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
 
 
 def test_not_started_says_so(clock: TestClock) -> None:
