@@ -12,12 +12,13 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
+from idem.arguments import check_count, check_duration, check_function, check_object
 from idem.batch import Batch
 from idem.canonical import request_hash
 from idem.clock import Clock, SystemClock, milliseconds, new_token
 from idem.delivery import Arrival, Delivery, Ending, Plan, Rejected, Source, Unavailable, Unreadable, Work, tell
 from idem.errors import PROCESS_ENDS, ConfigurationError, IdemError, InputRefused, MissingKeyPart
-from idem.flow import Flow
+from idem.flow import Flow, check_memory, check_rules
 from idem.functions import is_coroutine_function
 from idem.keys import KeyRule, check_operation, is_nothing, make_key
 from idem.lanes import Beside, Call, in_thread, in_threads, run, run_async
@@ -73,10 +74,7 @@ class Consumer:
 
     def __post_init__(self) -> None:
         check_operation(self.operation)
-        if (self.work is None) == (self.plan is None):
-            raise ConfigurationError(f"{self.operation}: give either work or plan, and not both")
-        if self.concurrency < 1:
-            raise ConfigurationError(f"{self.operation}: concurrency is {self.concurrency}, it must be at least 1")
+        self._check_types()
         if self.reserve < timedelta(0):
             raise ConfigurationError(f"{self.operation}: reserve is {self.reserve}, it must not be below zero")
         if self.plan is not None and (self.policy.starts_max is not None or self.policy.wait > timedelta(0)):
@@ -101,6 +99,25 @@ class Consumer:
         )
         object.__setattr__(self, "_flow", flow)  # made once, because every message would wait for it
         object.__setattr__(self, "_is_async", is_async)
+
+    def _check_types(self) -> None:
+        named = f"{self.operation}: "
+        if (self.work is None) == (self.plan is None):
+            raise ConfigurationError(f"{named}give either work or plan, and not both")
+        if self.work is not None:
+            check_function(
+                f"{named}work", self.work, "the delivery", "the claim", give="a function work(delivery, claim)"
+            )
+        if self.plan is not None:
+            check_function(f"{named}plan", self.plan, "the delivery", give="a function plan(delivery)")
+        check_object(f"{named}source", self.source, ("read", "reply"), give="SqsSource()")
+        check_rules(named, self.key, self.check)
+        check_memory(named, self.store, self.policy)
+        if self.observe is not None:
+            check_function(f"{named}observe", self.observe, "the ending", give="a function observe(ending)")
+        check_duration(f"{named}reserve", self.reserve)
+        check_duration(f"{named}record_within", self.record_within)
+        check_count(f"{named}concurrency", self.concurrency)
 
     def __call__(self, event: Any, context: Any = None) -> Any:
         """Lambda's entry. Raises WrongEvent for an event that is not this source's."""

@@ -9,11 +9,12 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast
 
+from idem.arguments import told
 from idem.canonical import request_hash
 from idem.clock import Clock, SystemClock, new_token
 from idem.delivery import Delivery, NotStarted
 from idem.errors import PROCESS_ENDS, ConfigurationError, MissingKeyPart
-from idem.flow import TOO_LATE, Flow, Unready, not_run, refused, value_of
+from idem.flow import TOO_LATE, Flow, Unready, check_memory, check_rules, not_run, refused, value_of
 from idem.functions import is_coroutine_function
 from idem.keys import KeyRule, check_operation, is_nothing, make_key
 from idem.lanes import in_thread
@@ -199,8 +200,12 @@ def once(
     (see `serializers.py`). Raises ConfigurationError for a type that nobody can read.
     """
     check_operation(operation)
+    check_rules(f"{operation}: ", key, check)
+    check_memory(f"{operation}: ", store, policy)
 
     def decorate(function: Callable[P, R]) -> Once[P, R]:
+        if not callable(function):
+            raise ConfigurationError(f"{operation}: once() decorates a function, and got {told(function)}")
         flow = Flow(
             operation=operation,
             store=store,

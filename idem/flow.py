@@ -16,6 +16,7 @@ from itertools import islice
 from typing import Any, NoReturn
 
 from idem import results
+from idem.arguments import SHOWN_CHARS_MAX, check_function, check_object, told
 from idem.clock import Clock, SystemClock, backoff_ms, milliseconds, new_token
 from idem.delivery import Busy, Done, NotStarted, Outcome, Overtaken, Rejected, Retry, Unavailable, Unsettled
 from idem.errors import (
@@ -62,6 +63,7 @@ CONTAINERS = (dict, list, tuple, set, frozenset, ValuesView, ItemsView, KeysView
 LEVELS_SEEN = 3  # of a result: writes that were left over stand near its top
 ITEMS_SEEN = 100  # of each container in it
 WRITES = (Commit, Put, Update, Delete, Check)
+STORE_VERBS = ("claim", "claim_many", "begin", "complete", "fail", "release", "finish_many", "guard", "get")
 LEFT_OVER = "writes that nobody would make: return Commit([...], result) itself, with the writes in it"
 TOO_LATE = NotStarted("the invocation or its lease ends too soon to start it")
 WAIT_BASE_MS = 50  # the first pause while waiting for an attempt in flight
@@ -346,6 +348,26 @@ class Flow:
             return None
         start = self.clock.now_ms() if from_ms is None else from_ms
         return -(-(start + self._retention_ms) // 1000)
+
+
+def check_rules(named: str, key: Any, check: Any) -> None:
+    """Whether key and check rules are functions of a delivery. Raises ConfigurationError."""
+    rule = f"keys.field({key!r})" if isinstance(key, str) and len(key) < SHOWN_CHARS_MAX else 'keys.field("orderId")'
+    check_function(f"{named}key", key, "the delivery", give=f"a rule, such as {rule}")
+    if check is not None:
+        check_function(
+            f"{named}check",
+            check,
+            "the delivery",
+            give='a function, such as lambda delivery: delivery.payload["amount"]',
+        )
+
+
+def check_memory(named: str, store: Any, policy: Any) -> None:
+    """Whether there is a store, and a policy of how long it remembers. Raises ConfigurationError."""
+    check_object(f"{named}store", store, STORE_VERBS, give="DynamoStore(client, table)")
+    if not isinstance(policy, Policy):
+        raise ConfigurationError(f"{named}policy is {told(policy)}: give Policy(retention=Retention.QUEUE) or the like")
 
 
 def listed(commit: Commit) -> tuple[Write, ...] | TransactionRefused:

@@ -8,6 +8,7 @@ from datetime import timedelta
 from enum import Enum
 from typing import Final
 
+from idem.arguments import check_count, check_duration, check_errors, check_function, told
 from idem.errors import ConfigurationError
 
 
@@ -81,13 +82,12 @@ class Policy:
     result_bytes_max: int = RESULT_BYTES_MAX
 
     def __post_init__(self) -> None:
+        self._check_types()
         listed = [error for group in (self.transient, self.permanent, self.forget) for error in group]
         if twice := {error.__name__ for error in listed if listed.count(error) > 1}:
             raise ConfigurationError(
                 f"{', '.join(sorted(twice))}: listed under two kinds; an error type can have only one"
             )
-        if self.starts_max is not None and self.starts_max < 1:
-            raise ConfigurationError(f"starts_max is {self.starts_max}: it must be at least 1, or None for no limit")
         if self.lease <= timedelta(0) or self.wait < timedelta(0) or self.lease_margin < timedelta(0):
             raise ConfigurationError("lease must be above zero, and wait and lease_margin not below it")
         if self.wait >= self.lease:
@@ -103,6 +103,21 @@ class Policy:
             raise ConfigurationError(
                 f"retention is {self.retention}: it must be above zero, or None to keep records for ever"
             )
+
+    def _check_types(self) -> None:
+        check_duration("retention", self.retention, optional="to keep records for ever")
+        for name in ("wait", "lease", "lease_margin", "skew_margin"):
+            check_duration(name, getattr(self, name))
+        for name in ("transient", "permanent", "forget"):
+            check_errors(name, getattr(self, name))
+        if self.classify is not None:
+            check_function("classify", self.classify, "the error", give="a function such as kind_of(error)")
+        if self.starts_max is not None:
+            check_count("starts_max", self.starts_max)
+        for name, kind in (("otherwise", Kind), ("lapsed", Lapsed)):
+            if not isinstance(value := getattr(self, name), kind):
+                listed = ", ".join(f"{kind.__name__}.{one.name}" for one in kind)
+                raise ConfigurationError(f"{name} is {told(value)}: give one of {listed}")
 
     def kind_of(self, error: Exception) -> Kind:
         """What `error` means: the function's answer, then the nearest listed class, then `otherwise`.

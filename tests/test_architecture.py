@@ -23,7 +23,9 @@ LINES_MAX = 65  # of a function, its docstring included
 LAYERS: list[set[str]] = [
     {"clock", "record", "writes"},
     {"errors"},
-    {"delivery", "policy", "text"},
+    {"delivery", "text"},
+    {"arguments"},
+    {"policy"},
     {"canonical", "results"},
     {"functions", "keys", "lanes", "recorder", "serializers", "store"},
     {"dynamo"},

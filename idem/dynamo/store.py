@@ -13,6 +13,7 @@ from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from idem.arguments import check_object, check_text
 from idem.clock import Clock, SystemClock
 from idem.dynamo.actions import Action, Actions, completed, failed
 from idem.dynamo.schema import from_item, number, to_item
@@ -80,6 +81,10 @@ class DynamoStore:
         together: Together = Together.STATEMENTS,
         clock: Clock | None = None,
     ) -> None:
+        check_object(
+            "client", client, ("put_item", "execute_statement"), give='boto3.client("dynamodb"), which is no resource'
+        )
+        check_text("table", table, give="the table's name; is the environment variable that holds it set?")
         self.table = table
         self._client = client
         self._sort_value = sort_value

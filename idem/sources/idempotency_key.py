@@ -42,6 +42,7 @@ from typing import Any
 from unicodedata import is_normalized
 from urllib.parse import quote
 
+from idem.arguments import check_function
 from idem.delivery import (
     Arrival,
     Busy,
@@ -121,6 +122,10 @@ class IdempotencyKeySource:
         parse: Callable[[bytes], Any] = parse_json,
         check: Callable[[Delivery], object] | None = same_request,
     ) -> None:
+        check_function(
+            "caller", caller, "the request", give='a function, such as caller_at("authorizer", "jwt", "claims", "sub")'
+        )
+        check_function("parse", parse, "the body", give="a function of bytes")
         self.check = check
         self._caller = caller
         self._failures = dict(failures or {})

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from idem.arguments import check_function
 from idem.delivery import (
     Arrival,
     Busy,
@@ -44,6 +45,7 @@ class InvokeSource:
     """
 
     def __init__(self, *, envelope: Envelope = bare) -> None:
+        check_function("envelope", envelope, "the event", give="a function such as sources.envelopes.sns")
         self._envelope = envelope
 
     def read(self, event: Any, now_ms: int) -> list[Arrival]:  # noqa: ARG002 - an event does not age by our clock

@@ -11,6 +11,7 @@ from datetime import timedelta
 from enum import Enum
 from typing import Any
 
+from idem.arguments import check_function
 from idem.clock import Clock, SystemClock, backoff_ms, milliseconds
 from idem.delivery import MAPPINGS, Arrival, Busy, Delivery, Done, Ending, NotStarted, Rejected, Retry, Unreadable
 from idem.errors import ConfigurationError, IdemError, MalformedDelivery, UnreportableRecord, WrongEvent
@@ -59,6 +60,8 @@ class SqsSource:
     ) -> None:
         if (client is None) != (queue_url is None):
             raise ConfigurationError("give both client and queue_url, or neither: visibility is moved through both")
+        check_function("parse", parse, "the body", give="a function of bytes")
+        check_function("envelope", envelope, "what was parsed", give="an envelope, such as sns")
         self._parse = parse
         self._envelope = envelope
         self._fifo_stop = fifo_stop

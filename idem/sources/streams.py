@@ -10,6 +10,7 @@ import base64
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from idem.arguments import check_function
 from idem.delivery import Arrival, Delivery, Done, Ending, Rejected, Unreadable
 from idem.errors import IdemError, MalformedDelivery, RequestMismatch, UnreportableRecord, WrongEvent
 from idem.sources.content import mapping_of, parse_json, text_of, understood
@@ -59,6 +60,7 @@ class KinesisSource(StreamSource):
 
     def __init__(self, *, parse: Callable[[bytes], Any] = parse_json) -> None:
         super().__init__("aws:kinesis")
+        check_function("parse", parse, "the data", give="a function of bytes")
         self._parse = parse
 
     def _arrival(self, record: Mapping[str, Any]) -> Arrival:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from idem.arguments import check_function, check_object
 from idem.delivery import Arrival, Delivery, Ending, Unreadable
 from idem.errors import MalformedDelivery, NotAnEvent, SecretsUnavailable, SignatureInvalid
 from idem.sources.http import LISTS_HEADERS, HttpRequest, lists_headers, parse_request, request_id
@@ -25,6 +26,8 @@ class WebhookSource:
     """
 
     def __init__(self, scheme: Scheme, secrets: Secrets | Refreshable, *, endpoint: str | None = None) -> None:
+        check_object("scheme", scheme, ("verify", "events"), give="schemes.stripe()")
+        check_function("secrets", secrets, give="a function that returns a list, such as lambda: [secret]")
         self._scheme = scheme
         self._secrets = secrets
         self._endpoint = endpoint

@@ -22,7 +22,7 @@ from typing import Any
 from idem.clock import Clock, SystemClock, new_token
 from idem.delivery import Delivery, Work
 from idem.errors import PROCESS_ENDS, ConfigurationError
-from idem.flow import Flow, not_run, refused, value_of
+from idem.flow import Flow, check_memory, check_rules, not_run, refused, value_of
 from idem.functions import is_coroutine_function
 from idem.keys import KeyRule, check_operation, make_key
 from idem.policy import Policy
@@ -46,6 +46,8 @@ def also_once(
     token: Callable[[], str] = new_token,
 ) -> Work:
     """The same work, done once for each value of `key` as well. Its Commit is made with the record of that value."""
+    check_rules(f"{operation}: ", key, None)
+    check_memory(f"{operation}: ", store, policy)
     flow = Flow(
         operation=check_operation(operation), store=store, policy=policy, clock=clock or SystemClock(), token=token
     )
