@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.mutations.listed import Mutation
+from tests.mutations.frame import Mutation
 
 
 def _one(name: str, file: str, old: str, new: str) -> Mutation:
