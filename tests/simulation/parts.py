@@ -39,13 +39,14 @@ class Message:
 class Invocation:
     """One invocation of the function with its batch.
 
-    ends_at: when Lambda ends it, None if nothing does. troubled: what went wrong at its calls. waits: spans in which it waited for
-    an attempt in flight.
+    receives: how often each message came, as the event says. ends_at: when Lambda ends it, None if nothing does. troubled: what
+    went wrong at its calls. waits: spans in which it waited for an attempt in flight.
     """
 
     number: int
     environment: Any
     messages: Sequence[Message]
+    receives: Sequence[int]
     started_at: float
     ends_at: float | None
     calls: int = 0

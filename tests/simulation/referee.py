@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 LAST_RECEIVES, LAST_PAUSE_MS = 8, 120_000  # a probe that is received again and again takes no longer
 SLACK_MS = 1  # two things of one moment have no order
+RECORDS_BEFORE_END_MS = (
+    1_000  # however long outcomes may wait for each other: a throttled recording can be repeated then
+)
 STOPS_REPEATING_MS = 1_500  # the store gives up so long before an invocation's end: pauses and an answer must fit
 
 
@@ -103,6 +106,8 @@ class Referee:
         due = run.ended_at + self.world.settings.record_within
         if run.lease_ends_at is not None:
             due = min(due, max(run.lease_ends_at, run.ended_at))
+        if run.invocation.ends_at is not None:
+            due = min(due, max(run.invocation.ends_at - RECORDS_BEFORE_END_MS, run.ended_at))
         environment = run.invocation.environment
         of_its_fiber = environment.table.recordings.get(getcurrent(), ())  # of one flush, sent one after the other
         for begun, ended in sorted([*environment.frozen_spans, *run.invocation.blocked, *of_its_fiber]):
@@ -156,8 +161,26 @@ class Referee:
         if most is not None and run.token is not None and not self._blurred and self._starts_of_life(run.key) > most:
             self.broken(Rule.STARTS_MAX, f"{run} is a start more than the limit of {most}")
         self._not_held_up(run)
+        self._behind_records(run)
         if settings.grouped and settings.mode != "guard":  # a plan may be called for a duplicate, and raise
             self._in_order(run)
+
+    def _behind_records(self, run: Run) -> None:
+        """One at a time, what may kill the process starts when the others are recorded: it came before, or was taken over."""
+        invocation = run.invocation
+        came = [
+            count
+            for message, count in zip(invocation.messages, invocation.receives, strict=True)
+            if message.key == run.key
+        ]
+        if self.world.settings.concurrency > 1 or not (run.attempt > 1 or (came and min(came) > 1)):
+            return
+        for one in invocation.runs:
+            if one.token is not None and one.ended_at is not None and one.sent_at is None:
+                self.broken(
+                    Rule.RECORDED_BEFORE_A_SUSPECT,
+                    f"{run} starts, which may kill the process, and {one} is not recorded",
+                )
 
     def _in_order(self, run: Run) -> None:
         """In a batch, nothing of a group starts behind what was not done or is not recorded."""

@@ -121,6 +121,7 @@ class World:
             number=len(self.invocations),
             environment=environment,
             messages=messages,
+            receives=receives_of(event, len(messages)),
             started_at=self.hub.now,
             ends_at=self.hub.now + lasts if timeout is not None else None,
         )
@@ -277,6 +278,13 @@ class World:
         if item is not None and "requestHash" in item:
             return self.referee.contents.get(item["requestHash"]["S"], "same")
         return runs[-1].content if runs else "same"
+
+
+def receives_of(event: Any, messages: int) -> list[int]:
+    """How often each message came, as its queue says; what comes from elsewhere says nothing."""
+    records = event.get("Records", ()) if isinstance(event, Mapping) else ()
+    said = [int(record.get("attributes", {}).get("ApproximateReceiveCount", 1)) for record in records]
+    return said or [1] * messages
 
 
 def watch(choices: Choices, *, notes: bool = False) -> World:
