@@ -45,6 +45,7 @@ BASES: Mapping[str, Base] = {
     "webhook, commit": {"source": "webhook", "mode": "commit"},
     "invocation": {"source": "invoke"},
     "function": {"source": "once"},
+    "function, two starts": {"source": "once", "starts_max": "2"},
     "function, coroutine": {"source": "once", "style": "coroutine"},
 }
 PAIRS = (

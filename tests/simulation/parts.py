@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from tests.simulation.choices import Kind
 
+UNREADABLE = "unreadable"
+NO_KEY = "none"
+
 
 @dataclass(eq=False, slots=True)
 class Message:
     """One message, event or call. Times are epoch ms.
 
-    content: which of two contents its key comes with. visible_at: when it may be delivered (again). buried: the consumer sent it
-    to the dead-letter queue itself. state: waiting, done (acknowledged) or dead (in the dead-letter queue).
+    content: which of two contents its key comes with, or that it cannot be read and so has no key. visible_at: when it may be
+    delivered (again). buried: the consumer sent it to the dead-letter queue itself. state: waiting, done (acknowledged) or dead
+    (in the dead-letter queue).
     """
 
     number: int
@@ -29,6 +34,10 @@ class Message:
 
     def __str__(self) -> str:
         return f"m{self.number}"
+
+    @property
+    def body(self) -> str:
+        return "{" if self.content == UNREADABLE else json.dumps({"k": self.key, "c": self.content})
 
     @property
     def over(self) -> bool:

@@ -11,7 +11,7 @@ from tests.simulation import catalogue as kinds
 from tests.simulation.choices import Choices, Kind
 from tests.simulation.environment import RECORDS, Environment
 from tests.simulation.fibers import START_MS, Died, Hub, Stuck
-from tests.simulation.parts import Invocation, Message, Tally, text_of
+from tests.simulation.parts import NO_KEY, UNREADABLE, Invocation, Message, Tally, text_of
 from tests.simulation.referee import Breach, Referee
 from tests.simulation.rules import Rule
 from tests.simulation.senders import Sender, sender_of
@@ -82,11 +82,14 @@ class World:
             name = f"m{number}"
             if number:
                 at += ms(self.pick(f"{name}.gap", kinds.GAP))
+            key, content = self.pick(f"{name}.key", kinds.KEY), self.pick(f"{name}.content", kinds.CONTENT)
+            if content == UNREADABLE:  # whoever sends one message at a time has a door of its own for that
+                key, content = (NO_KEY, content) if self.settings.batches else (key, "same")
             messages.append(
                 Message(
                     number=number,
-                    key=self.pick(f"{name}.key", kinds.KEY),
-                    content=self.pick(f"{name}.content", kinds.CONTENT),
+                    key=key,
+                    content=content,
                     group=self.pick(f"{name}.group", kinds.GROUP),
                     visible_at=at,
                 )
@@ -132,7 +135,8 @@ class World:
             invocation.call = self.pick(f"{invocation}.call", kinds.CALL)
         environment.busy = invocation
         told = ", ".join(
-            f"{one} ({one.key}{'' if one.content == 'same' else ', other content'}, {one.group})" for one in messages
+            f"{one} ({one.key}{'' if one.content == 'same' else f', {one.content} content'}, {one.group})"
+            for one in messages
         )
         self.note(invocation, f"{environment} gets {told}; receive {[one.receives for one in messages]}")
         environment.thaw()

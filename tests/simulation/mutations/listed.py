@@ -249,6 +249,12 @@ MUTATIONS = [
         "            return True\n",
     ),
     _one(
+        "a message that cannot be read takes its batch with it",
+        "consumer.py",
+        "                batch.refuse(index, Rejected(error, recorded=False))\n",
+        "                raise\n",
+    ),
+    _one(
         "work that is overtaken is acknowledged",
         "sources/sqs.py",
         "        undone = [ending for ending in endings if not isinstance(ending.outcome, Done)]\n",
