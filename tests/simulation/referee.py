@@ -461,6 +461,7 @@ class Referee:
         for token in invocation.tokens:
             held_by = self._by_token.get(token)
             begun_in_vain = held_by is None and len(invocation.troubled) == 1 and self._asked.get(token) == ONLY_BEGUN
+            begun_in_vain &= self.world.settings.mode != "guard"  # a plan has no start that is counted
             if invocation.troubled and not begun_in_vain:
                 continue  # who knows what became of the claim, or of what ends it
             what = (
