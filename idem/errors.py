@@ -138,7 +138,10 @@ class ClaimLost(IdemError):
 
 
 class Crash(BaseException):
-    """The process died here: raised by tests in its place (`idem.testing`). Not an Exception, and never the ending of a work."""
+    """The process died here: raised by tests in its place (`idem.testing`). Not an Exception, and never the ending of a work.
+
+    Raised by work it still lets what had ended before be recorded, as KeyboardInterrupt does; a process that is killed would not.
+    """
 
 
 PROCESS_ENDS = (KeyboardInterrupt, Crash)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from idem import Key, MemoryStore, Policy, Status, keys, once
-from idem.errors import StoreUnavailable
+from idem.errors import StoredFailure, StoreUnavailable
 from idem.record import Answer, Request
 from tests.idem.clocks import TestClock
 
@@ -117,3 +117,75 @@ def test_nothing_runs_on_a_claim_whose_answer_came_when_its_lease_was_over(
         function("a") if kind == "plain" else asyncio.run(function("a"))
     assert runs == []
     assert store.records == {}
+
+
+class BlockedLoop(TestClock):
+    """While a key is claimed, it is so much later in the loop's thread than in the one that asks the store."""
+
+    blocked_ms = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.store = MemoryStore(self)
+
+    def now_ms(self) -> int:
+        record = self.store.records.get(KEY)
+        claimed = record is not None and record.status is Status.IN_PROGRESS
+        in_loop = threading.current_thread() is threading.main_thread()
+        return super().now_ms() + (self.blocked_ms if claimed and in_loop else 0)
+
+
+@pytest.mark.parametrize("starts_max", [None, 2])
+def test_a_coroutine_whose_loop_was_blocked_until_its_lease_was_over_does_not_start_and_uses_up_no_start(
+    starts_max: int | None,
+) -> None:
+    async def grant(name: str) -> str:
+        runs.append(name)
+        if len(runs) == 1:
+            raise ValueError(name)
+        return name
+
+    def call() -> str:
+        return asyncio.run(function("a"))
+
+    runs: list[str] = []
+    clock = BlockedLoop()
+    function = once(
+        operation="bonus.grant",
+        key=keys.field("name"),
+        store=clock.store,
+        policy=Policy(retention=DAY, starts_max=starts_max),
+        clock=clock,
+    )(grant)
+    with pytest.raises(ValueError, match="a"):
+        call()
+    clock.blocked_ms = 16 * 60_000
+    with pytest.raises(StoreUnavailable, match="lease was over"):
+        call()
+    assert (runs, clock.store.records[KEY].starts) == (["a"], 1)
+    clock.blocked_ms = 0
+    assert call() == "a"
+
+
+@pytest.mark.parametrize("kind", ["plain", "coroutine"])
+def test_no_function_is_started_more_often_than_its_policy_allows(kind: str) -> None:
+    def grant(name: str) -> None:
+        runs.append(name)
+        raise ValueError(name)
+
+    async def granted(name: str) -> None:
+        grant(name)
+
+    def call() -> None:
+        function("a") if kind == "plain" else asyncio.run(function("a"))
+
+    runs: list[str] = []
+    store = MemoryStore()
+    function = decorated(store, grant if kind == "plain" else granted, starts_max=2)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="a"):
+            call()
+    with pytest.raises(StoredFailure):
+        call()
+    assert runs == ["a", "a"]
+    assert store.records[KEY].starts == 2

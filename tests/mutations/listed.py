@@ -2,39 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
-
-ROOT = Path(__file__).parents[2]
+from tests.mutations.frame import Mutation
 
 OPEN_UPDATE = (
     'del update["ConditionExpression"];'
     ' del update["ExpressionAttributeValues"][":mine"], update["ExpressionAttributeValues"][":in_progress"];'
 )
 BARE = '{name: action[name] for name in ("TableName", "Item")}'
-
-
-@dataclass(frozen=True, slots=True)
-class Mutation:
-    """`changes`: what to replace by what, in one file. Every old text must be found exactly once.
-
-    finder: the tests to begin with, where that saves time.
-    """
-
-    name: str
-    file: str
-    changes: Sequence[tuple[str, str]]
-    finder: str | None = None
-
-    def applied(self, root: Path) -> str:
-        """The changed source. Raises LookupError if the source is no longer what the mutation was written for."""
-        text = (root / "idem" / self.file).read_text()
-        for old, new in self.changes:
-            if text.count(old) != 1:
-                raise LookupError(f"mutation {self.name!r}: found {text.count(old)} times in idem/{self.file}: {old!r}")
-            text = text.replace(old, new)
-        return text
 
 
 def _one(name: str, file: str, old: str, new: str, finder: str | None = None) -> Mutation:
@@ -370,11 +344,44 @@ STARTING = [
         DECORATOR,
     ),
     _one(
-        "a late call of a coroutine function runs all the same",
+        "the starts of a coroutine function are not counted",
         "decorator.py",
         "            claim = await in_thread(threads, partial(self._flow.ready, answer))\n",
         "            claim = answer\n",
         DECORATOR,
+    ),
+    Mutation(
+        "a late call of a coroutine function runs all the same",
+        "decorator.py",
+        [
+            (
+                "            claim = await in_thread(threads, partial(self._flow.ready, answer))\n",
+                "            claim = answer\n",
+            ),
+            ("        if self._flow.is_late(claim):  #", "        if False:  #"),
+        ],
+        DECORATOR,
+    ),
+    _one(
+        "a loop that was blocked starts a function late",
+        "decorator.py",
+        "        if self._flow.is_late(claim):  #",
+        "        if False:  #",
+        DECORATOR,
+    ),
+    _one(
+        "a function that its loop kept from starting uses up a start",
+        "decorator.py",
+        "begun=self._flow.counts_starts",
+        "begun=False",
+        DECORATOR,
+    ),
+    _one(
+        "a loop that was blocked starts a coroutine late",
+        "lanes.py",
+        "        if now_ms() > wanted.latest_start:\n",
+        "        if False:\n",
+        LANES,
     ),
     _one(
         "the second claim of work that is also once is not made ready",

@@ -6,7 +6,8 @@ import ast
 
 import pytest
 
-from tests.mutations.listed import MUTATIONS, ROOT, Mutation
+from tests.mutations.frame import ROOT, Mutation
+from tests.mutations.listed import MUTATIONS
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)

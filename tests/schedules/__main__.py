@@ -20,6 +20,7 @@ from tests.schedules.world import Bounds
 SKEWS_MS = ((0, 0), (0, 2_000), (2_000, 0))  # together, and the whole margin apart in either direction
 SEED = 20261130
 LARGEST = "batch-limit"  # 35,000 schedules with one fault: every order's start is a call of its own
+LARGE = frozenset({LARGEST, "batch-forget", "limit"})  # their work fails, so that each receive has everything once more
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,18 +77,19 @@ def for_the_table() -> Iterator[Job]:
 
 def thorough(seed: int, scale: float) -> Iterator[Job]:
     """What `make prove` runs. The longest come first, so that no processor waits at the end."""
-    yield Job(mode="batch", bounds=Bounds(faults=2))
+    yield Job(mode=LARGEST, bounds=Bounds(faults=1))
     uncounted = [mode for mode in COLUMNS if not MODES[mode].counts_starts]
     for mode in uncounted:
         yield Job(mode=mode, bounds=Bounds(faults=2, generations=2))
     for mode in MODES:
-        if len(MODES[mode].orders) == 1:
+        if len(MODES[mode].orders) == 1 and mode not in LARGE:
             for skews in SKEWS_MS if mode in uncounted else SKEWS_MS[:1]:
                 yield Job(mode=mode, bounds=Bounds(faults=2, skews_ms=skews))
     for mode in ("commit", "guard"):
         yield Job(mode=mode, bounds=Bounds(faults=2, tokens=True))
     for mode in MODES:
-        yield Job(mode=mode, bounds=Bounds(faults=1, generations=1 if mode == LARGEST else 3))
+        if mode != LARGEST:
+            yield Job(mode=mode, bounds=Bounds(faults=1, generations=1 if mode in LARGE else 3))
         for deliveries in (2, 3, 4):
             crowd = Bounds(deliveries=deliveries, faults=6, generations=4, overlapping=True)
             yield Job(mode=mode, bounds=crowd, seed=seed + deliveries, count=int(2_000 * scale))

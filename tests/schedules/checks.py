@@ -188,9 +188,19 @@ class Watch:
             overtaken = runs.index(part) < runs.index(earlier[-1])
             self._again("effect", self._mode.effects, self._tally.effects, part if overtaken else earlier[-1])
 
-    def _again(self, what: str, allowed: AbstractSet[Cause], counted: Counter[Cause], earlier: Part) -> None:
-        cause = cause_of(earlier)
-        if cause is None and earlier.recorded and self._world.now >= earlier.worked_until + self._mode.life_ms:
+    def _again(
+        self,
+        what: str,
+        allowed: AbstractSet[Cause],
+        counted: Counter[Cause],
+        earlier: Part,
+        *,
+        recorded: bool | None = None,
+    ) -> None:
+        """`recorded`: whether the earlier attempt was, when it was met; in a batch others move on before the delivery ends."""
+        recorded = earlier.recorded if recorded is None else recorded
+        cause = cause_of(earlier, recorded=recorded)
+        if cause is None and recorded and self._world.now >= earlier.worked_until + self._mode.life_ms:
             cause = Cause.FORGOTTEN
         if cause is None or cause not in allowed:
             raise Violation(f"a second {what} that nothing explains: {cause or 'no cause'}, after {earlier}")
@@ -226,7 +236,7 @@ class Watch:
                     not alone or _status(record) == "in_progress", f"unsettled, but the record is {_status(record)}"
                 )
                 met = self._attempt(error.record.claim_token, part.order)
-                self._again("unsettled record", self._mode.held, self._tally.held, met)
+                self._again("unsettled record", self._mode.held, self._tally.held, met, recorded=False)
             case Overtaken():
                 _demand(part.worker.lapsed, f"{part} lost its claim although its lease never lapsed")
             case _:
@@ -273,12 +283,12 @@ def _ended_as(outcome: Outcome | None) -> str | None:
             return None
 
 
-def cause_of(earlier: Part) -> Cause | None:
+def cause_of(earlier: Part, *, recorded: bool) -> Cause | None:
     """What became of an earlier attempt, so that another one could start. None if nothing did."""
     worker = earlier.worker
     if not earlier.ran:
         return Cause.COUNTED if earlier.counted else Cause.NOT_STARTED
-    if earlier.recorded:
+    if recorded:
         if not earlier.raised:
             return None
         return Cause.UNKNOWN if earlier.effect else Cause.ASKED

@@ -71,7 +71,7 @@ class Table:
         invocation.calls += 1
         self._world.tally.calls += 1
         fault = "none" if self._world.healthy else self._world.pick(point, self._faults)
-        recording = self._world.referee.sent(self._environment, invocation, request, fault)
+        recording = self._world.referee.sent(self._environment, invocation, operation, request, fault)
         key = _key(request)
         self._last[fiber] = (recording, fault not in HARMLESS, key)
         if fault != "none":

@@ -36,7 +36,7 @@ CHECK = Kind("check", {"none": 3, "content": 2})
 
 MESSAGES = Kind("messages", {"2": 4, "1": 1, "3": 3, "4": 3, "6": 1})
 KEY = Kind("key", {"K0": 5, "K1": 3, "K2": 2, "K3": 1})
-CONTENT = Kind("content", {"same": 12, "other": 1})
+CONTENT = Kind("content", {"same": 24, "other": 2, "unreadable": 1})
 GROUP = Kind("group", {"g0": 3, "g1": 2})
 GAP = Kind("gap", {"0": 5, "100 ms": 2, "4 s": 2, "40 s": 2, "20 min": 1})
 BATCH = Kind("batch", {"4": 5, "1": 2, "2": 2, "3": 1})

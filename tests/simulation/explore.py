@@ -34,16 +34,20 @@ BASES: Mapping[str, Base] = {
     "queue, two starts": {"starts_max": "2"} | TWO_KEYS,
     "queue, held": {"lapsed": "hold"},
     "queue, no context": {"context": "none"} | TWO_KEYS,
+    "queue, its first start fails": {"starts_max": "2", "K0/1.ending": "transient"},
+    "queue, much time to record": {"record_within": "1 h"} | TWO_KEYS,
     "ordered queue": {"source": "fifo", "m1.group": "g1"},
     "ordered queue, a group": {"source": "fifo"} | TWO_KEYS,
+    "ordered queue, a group in lanes": {"source": "fifo", "concurrency": "2", "record_within": "0"} | TWO_KEYS,
+    "ordered queue, twins apart": {"source": "fifo", "messages": "3", "m1.key": "K1", "m2.key": "K1", "m2.group": "g1"},
     "stream": {"source": "stream"} | TWO_KEYS,
     "webhook": {"source": "webhook"},
     "webhook, commit": {"source": "webhook", "mode": "commit"},
     "invocation": {"source": "invoke"},
     "function": {"source": "once"},
+    "function, two starts": {"source": "once", "starts_max": "2"},
     "function, coroutine": {"source": "once", "style": "coroutine"},
 }
-SHORT = ("queue", "queue, commit", "queue, lanes of coroutines", "ordered queue", "function, coroutine")
 PAIRS = (
     "queue",
     "queue, two keys",
@@ -117,9 +121,12 @@ class Job:
 
 
 def short(without: frozenset[str] = frozenset()) -> list[Job]:
-    """What `make test` runs: every single odd choice from a few dull worlds, and some random ones."""
-    singles = [Job(name=f"{name}, one odd choice", base=BASES[name], depth=1, without=without) for name in SHORT]
-    return [*singles, Job(name="random", count=1_000, without=without)]
+    """What `make test` runs: every single odd choice from the dull worlds, and some random ones."""
+    return [*_singles(without), Job(name="random", count=1_000, without=without)]
+
+
+def _singles(without: frozenset[str]) -> list[Job]:
+    return [Job(name=f"{name}, one odd choice", base=base, depth=1, without=without) for name, base in BASES.items()]
 
 
 def thorough(seed: int, scale: float, without: frozenset[str] = frozenset()) -> list[Job]:
@@ -129,7 +136,7 @@ def thorough(seed: int, scale: float, without: frozenset[str] = frozenset()) -> 
         for name in PAIRS
         for part in range(4)
     ]
-    jobs += [Job(name=f"{name}, one odd choice", base=base, depth=1, without=without) for name, base in BASES.items()]
+    jobs += _singles(without)
     size = int(2_500 * scale)
     jobs += [
         Job(name=f"random from {first}", seed=seed, first=first, count=size, without=without)

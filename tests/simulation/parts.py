@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from tests.simulation.choices import Kind
 
+UNREADABLE = "unreadable"
+NO_KEY = "none"
+
 
 @dataclass(eq=False, slots=True)
 class Message:
     """One message, event or call. Times are epoch ms.
 
-    content: which of two contents its key comes with. visible_at: when it may be delivered (again). buried: the consumer sent it
-    to the dead-letter queue itself. state: waiting, done (acknowledged) or dead (in the dead-letter queue).
+    content: which of two contents its key comes with, or that it cannot be read and so has no key. visible_at: when it may be
+    delivered (again). buried: the consumer sent it to the dead-letter queue itself. state: waiting, done (acknowledged) or dead
+    (in the dead-letter queue).
     """
 
     number: int
@@ -31,6 +36,10 @@ class Message:
         return f"m{self.number}"
 
     @property
+    def body(self) -> str:
+        return "{" if self.content == UNREADABLE else json.dumps({"k": self.key, "c": self.content})
+
+    @property
     def over(self) -> bool:
         return self.state != "waiting"
 
@@ -39,13 +48,14 @@ class Message:
 class Invocation:
     """One invocation of the function with its batch.
 
-    ends_at: when Lambda ends it, None if nothing does. troubled: what went wrong at its calls. waits: spans in which it waited for
-    an attempt in flight.
+    receives: how often each message came, as the event says. ends_at: when Lambda ends it, None if nothing does. troubled: what
+    went wrong at its calls. waits: spans in which it waited for an attempt in flight.
     """
 
     number: int
     environment: Any
     messages: Sequence[Message]
+    receives: Sequence[int]
     started_at: float
     ends_at: float | None
     calls: int = 0

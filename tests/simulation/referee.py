@@ -14,7 +14,7 @@ from greenlet import getcurrent
 
 from idem.policy import Kind
 from tests.simulation.fibers import START_MS
-from tests.simulation.parts import Invocation, Message, Run, Success
+from tests.simulation.parts import UNREADABLE, Invocation, Message, Run, Success
 from tests.simulation.rules import Rule
 from tests.simulation.works import EITHER, ForgottenError, PermanentError, TransientError
 
@@ -23,7 +23,11 @@ if TYPE_CHECKING:
     from tests.simulation.world import World
 
 LAST_RECEIVES, LAST_PAUSE_MS = 8, 120_000  # a probe that is received again and again takes no longer
+ONLY_BEGUN = {"update_item"}  # a start that could not be counted, and nothing else went wrong
 SLACK_MS = 1  # two things of one moment have no order
+RECORDS_BEFORE_END_MS = (
+    1_000  # however long outcomes may wait for each other: a throttled recording can be repeated then
+)
 STOPS_REPEATING_MS = 1_500  # the store gives up so long before an invocation's end: pauses and an answer must fit
 
 
@@ -56,6 +60,7 @@ class Referee:
         self._open: dict[Environment, dict[str, Run]] = {}
         self._troubled: set[str] = set()
         self._counted: dict[str, list[str]] = {}  # tokens whose claim has counted the start of its work
+        self._asked: dict[str, set[str]] = {}  # what was asked with a token since its invocation met trouble
         self._deleted: set[str] = set()
         self._effects: dict[str, list[Run | Success]] = {}
         self._spans: dict[str, list[list[Any]]] = {}  # key -> spans in which it was in progress: from, to, token, lease
@@ -81,12 +86,17 @@ class Referee:
         self._drawn[token] = invocation
         invocation.tokens.append(token)
 
-    def sent(self, environment: Environment, invocation: Invocation, request: Mapping[str, Any], fault: str) -> bool:
+    def sent(
+        self, environment: Environment, invocation: Invocation, operation: str, request: Mapping[str, Any], fault: str
+    ) -> bool:
         """A request leaves a process; whether it carries the outcome of a run."""
         open_runs = self._open.get(environment)
-        if not open_runs and fault == "none":
+        if not open_runs and fault == "none" and not invocation.troubled:
             return False
         text = repr(request)
+        for token in invocation.tokens:
+            if token in text:
+                self._asked.setdefault(token, set()).add(operation)
         if fault not in {"none", "slow", "slow answer"}:
             self._troubled.update(token for token in self._drawn if token in text)
         for token, run in list((open_runs or {}).items()):
@@ -103,6 +113,8 @@ class Referee:
         due = run.ended_at + self.world.settings.record_within
         if run.lease_ends_at is not None:
             due = min(due, max(run.lease_ends_at, run.ended_at))
+        if run.invocation.ends_at is not None:
+            due = min(due, max(run.invocation.ends_at - RECORDS_BEFORE_END_MS, run.ended_at))
         environment = run.invocation.environment
         of_its_fiber = environment.table.recordings.get(getcurrent(), ())  # of one flush, sent one after the other
         for begun, ended in sorted([*environment.frozen_spans, *run.invocation.blocked, *of_its_fiber]):
@@ -156,8 +168,26 @@ class Referee:
         if most is not None and run.token is not None and not self._blurred and self._starts_of_life(run.key) > most:
             self.broken(Rule.STARTS_MAX, f"{run} is a start more than the limit of {most}")
         self._not_held_up(run)
+        self._behind_records(run)
         if settings.grouped and settings.mode != "guard":  # a plan may be called for a duplicate, and raise
             self._in_order(run)
+
+    def _behind_records(self, run: Run) -> None:
+        """One at a time, what may kill the process starts when the others are recorded: it came before, or was taken over."""
+        invocation = run.invocation
+        came = [
+            count
+            for message, count in zip(invocation.messages, invocation.receives, strict=True)
+            if message.key == run.key
+        ]
+        if self.world.settings.concurrency > 1 or not (run.attempt > 1 or (came and min(came) > 1)):
+            return
+        for one in invocation.runs:
+            if one.token is not None and one.ended_at is not None and one.sent_at is None:
+                self.broken(
+                    Rule.RECORDED_BEFORE_A_SUSPECT,
+                    f"{run} starts, which may kill the process, and {one} is not recorded",
+                )
 
     def _in_order(self, run: Run) -> None:
         """In a batch, nothing of a group starts behind what was not done or is not recorded."""
@@ -424,12 +454,16 @@ class Referee:
                 self.broken(
                     Rule.RECORDED_IN_TIME, f"{invocation} is over, and the outcome of {run} was not sent to the table"
                 )
-        if invocation.troubled or invocation.stalled or invocation.interrupted or self._blurred:
+        if invocation.stalled or invocation.interrupted or self._blurred:
             return
         if invocation.ends_at is not None and invocation.ends_at - self._now < STOPS_REPEATING_MS:
             return
         for token in invocation.tokens:
             held_by = self._by_token.get(token)
+            begun_in_vain = held_by is None and len(invocation.troubled) == 1 and self._asked.get(token) == ONLY_BEGUN
+            begun_in_vain &= self.world.settings.mode != "guard"  # a plan has no start that is counted
+            if invocation.troubled and not begun_in_vain:
+                continue  # who knows what became of the claim, or of what ends it
             what = (
                 f"after {held_by} ended with {held_by.ending}"
                 if held_by is not None
@@ -506,6 +540,8 @@ class Referee:
 
     def _reason(self, message: Message, invocation: Invocation) -> str | None:
         settings = self.world.settings
+        if message.content == UNREADABLE:
+            return "it cannot be read"
         if invocation.troubled or invocation.stalled or self._blurred:
             return "trouble"
         if any(run.key == message.key and (not run.done or run.ending in EITHER) for run in invocation.runs):

@@ -9,8 +9,12 @@ class Rule(Enum):
     """A rule's name, and what the design or the documentation says."""
 
     RECORDED_IN_TIME = (
-        "An ended work is recorded within `record_within` of its own end (at once if that is zero), and always before the"
-        " invocation returns or its exception leaves. (DESIGN 7)"
+        "An ended work is recorded within `record_within` of its own end (at once if that is zero), while the invocation has"
+        " time for it, and always before the invocation returns or its exception leaves. (DESIGN 7)"
+    )
+    RECORDED_BEFORE_A_SUSPECT = (
+        "Work that may kill the process, because its message came before or its key was taken over, starts when all that ended"
+        " before it is recorded. (batch.py)"
     )
     CLAIMS_END = (
         "What was not started is reported failed and its claims released. (DESIGN 6; DESIGN 7: whatever the ending is)"

@@ -137,7 +137,7 @@ class Queue(Common):
         return {
             "messageId": str(message),
             "receiptHandle": f"{message}/{message.receives}",
-            "body": json.dumps({"k": message.key, "c": message.content}),
+            "body": message.body,
             "attributes": attributes,
             "messageAttributes": {},
             "eventSource": "aws:sqs",
@@ -226,7 +226,7 @@ class Stream(Common):
         return found
 
     def _record(self, message: Message) -> dict[str, Any]:
-        data = base64.b64encode(json.dumps({"k": message.key, "c": message.content}).encode()).decode()
+        data = base64.b64encode(message.body.encode()).decode()
         return {
             "eventSource": "aws:kinesis",
             "eventSourceARN": "arn:aws:kinesis:us-east-1:000000000000:stream/s",

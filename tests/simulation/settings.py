@@ -81,6 +81,10 @@ class Settings:
         return _ms(self.policy.skew_margin)
 
     @property
+    def batches(self) -> bool:
+        return self.source in {"sqs", "fifo", "stream"}
+
+    @property
     def grouped(self) -> bool:
         return self.source in {"fifo", "stream"}
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.mutations.listed import ROOT, Mutation
+from tests.mutations.frame import ROOT, Mutation
 from tests.simulation.choices import DULL, Choices, Kind, switched_off
 from tests.simulation.explore import Job, short
 from tests.simulation.mutations.listed import MUTATIONS

@@ -11,7 +11,7 @@ from tests.simulation import catalogue as kinds
 from tests.simulation.choices import Choices, Kind
 from tests.simulation.environment import RECORDS, Environment
 from tests.simulation.fibers import START_MS, Died, Hub, Stuck
-from tests.simulation.parts import Invocation, Message, Tally, text_of
+from tests.simulation.parts import NO_KEY, UNREADABLE, Invocation, Message, Tally, text_of
 from tests.simulation.referee import Breach, Referee
 from tests.simulation.rules import Rule
 from tests.simulation.senders import Sender, sender_of
@@ -82,11 +82,14 @@ class World:
             name = f"m{number}"
             if number:
                 at += ms(self.pick(f"{name}.gap", kinds.GAP))
+            key, content = self.pick(f"{name}.key", kinds.KEY), self.pick(f"{name}.content", kinds.CONTENT)
+            if content == UNREADABLE:  # whoever sends one message at a time has a door of its own for that
+                key, content = (NO_KEY, content) if self.settings.batches else (key, "same")
             messages.append(
                 Message(
                     number=number,
-                    key=self.pick(f"{name}.key", kinds.KEY),
-                    content=self.pick(f"{name}.content", kinds.CONTENT),
+                    key=key,
+                    content=content,
                     group=self.pick(f"{name}.group", kinds.GROUP),
                     visible_at=at,
                 )
@@ -121,6 +124,7 @@ class World:
             number=len(self.invocations),
             environment=environment,
             messages=messages,
+            receives=receives_of(event, len(messages)),
             started_at=self.hub.now,
             ends_at=self.hub.now + lasts if timeout is not None else None,
         )
@@ -131,7 +135,8 @@ class World:
             invocation.call = self.pick(f"{invocation}.call", kinds.CALL)
         environment.busy = invocation
         told = ", ".join(
-            f"{one} ({one.key}{'' if one.content == 'same' else ', other content'}, {one.group})" for one in messages
+            f"{one} ({one.key}{'' if one.content == 'same' else f', {one.content} content'}, {one.group})"
+            for one in messages
         )
         self.note(invocation, f"{environment} gets {told}; receive {[one.receives for one in messages]}")
         environment.thaw()
@@ -277,6 +282,13 @@ class World:
         if item is not None and "requestHash" in item:
             return self.referee.contents.get(item["requestHash"]["S"], "same")
         return runs[-1].content if runs else "same"
+
+
+def receives_of(event: Any, messages: int) -> list[int]:
+    """How often each message came, as its queue says; what comes from elsewhere says nothing."""
+    records = event.get("Records", ()) if isinstance(event, Mapping) else ()
+    said = [int(record.get("attributes", {}).get("ApproximateReceiveCount", 1)) for record in records]
+    return said or [1] * messages
 
 
 def watch(choices: Choices, *, notes: bool = False) -> World:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from tests.mutations.listed import Mutation
+from tests.mutations.frame import Mutation
 
 
 def _one(name: str, file: str, old: str, new: str) -> Mutation:
     return Mutation(name, file, [(old, new)])
 
+
+BLOCKED_BY_ITS_GROUP = "        if (before is not None and self.endings[before] is None) or (\n"
+"""Alone, waiting for a group's record and giving it one lane only save rounds: this keeps the order as well."""
 
 MUTATIONS = [
     _one(
@@ -126,11 +129,20 @@ MUTATIONS = [
         "            with suppress(BaseException):  # the first exception is the one to know\n                batch.close()\n",
         "",
     ),
-    _one(
+    Mutation(
         "the reply goes before the records",
-        "consumer.py",
-        "            raise\n        batch.close()\n",
-        "            raise\n",
+        "batch.py",
+        [
+            (
+                "            yield self._lanes(self._claim(chunk))\n            self._recorder.settle()\n",
+                "            yield self._lanes(self._claim(chunk))\n",
+            ),
+            (
+                "            yield self._lanes(late)\n            self._recorder.settle()\n",
+                "            yield self._lanes(late)\n",
+            ),
+            ("        self._recorder.close()\n", "        pass\n"),
+        ],
     ),
     _one(
         "the timer is not armed",
@@ -145,12 +157,6 @@ MUTATIONS = [
         "due = now_ms + max(3_600_000, ",
     ),
     _one(
-        "record_within zero is not at once",
-        "recorder.py",
-        "if self._within_ms <= 0 and item.ran:",
-        "if False:",
-    ),
-    _one(
         "an outcome is not due before its deadline",
         "recorder.py",
         "min(self._within_ms, max(0, item.due_by - now_ms))",
@@ -163,11 +169,16 @@ MUTATIONS = [
         "        if suspect or step.waiting.twin is not None:\n",
         "        if False:\n",
     ),
-    _one(
+    Mutation(
         "a group goes on before its last one is recorded",
         "batch.py",
-        "            self._recorder.settle(lambda: self.endings[before] is not None)\n",
-        "            self._recorder.flush_if_due()\n",
+        [
+            (
+                "            self._recorder.settle(lambda: self.endings[before] is not None)\n",
+                "            self._recorder.flush_if_due()\n",
+            ),
+            (BLOCKED_BY_ITS_GROUP, "        if (\n"),
+        ],
     ),
     _one(
         "a group does not stop",
@@ -205,11 +216,13 @@ MUTATIONS = [
         "            if not self._is_over():\n                return step  # a plan",
         "            if True:\n                return step  # a plan",
     ),
-    _one(
+    Mutation(
         "two lanes for one group",
         "batch.py",
-        '("one", step.waiting.index) if group is None else ("group", group)',
-        '("one", step.waiting.index)',
+        [
+            ('("one", step.waiting.index) if group is None else ("group", group)', '("one", step.waiting.index)'),
+            (BLOCKED_BY_ITS_GROUP, "        if (\n"),
+        ],
     ),
     _one(
         "a work's cancellation is the invocation's",
@@ -234,6 +247,12 @@ MUTATIONS = [
         "sources/streams.py",
         "            return recorded\n",
         "            return True\n",
+    ),
+    _one(
+        "a message that cannot be read takes its batch with it",
+        "consumer.py",
+        "                batch.refuse(index, Rejected(error, recorded=False))\n",
+        "                raise\n",
     ),
     _one(
         "work that is overtaken is acknowledged",
