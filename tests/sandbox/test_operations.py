@@ -136,7 +136,7 @@ def test_a_table_restored_from_a_backup_is_completed_from_the_ledger_before_anyt
     restored = cli_of(operator.account, RESTORED)("restore", *given, "--yes", "--json")
     assert restored.status == 0, restored.err
     assert "orders.fulfil#3003" in restored.json["written"]
-    assert "orders.fulfil#3002" not in restored.json["missing"]
+    assert "orders.fulfil#3002" not in restored.json["notDone"]
     operator.update(recordsTable=RESTORED)
     operator.let_queue_be_read(enabled=True)
     operator.let_webhooks_in(enabled=True)
