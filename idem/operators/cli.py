@@ -9,7 +9,7 @@
 | 4 | the record changed after it was shown: nothing was written |
 | 130 | interrupted |
 
-Needs the `cli` extra: pip install "idem-lambda[cli]".
+Needs the extra `cli` (README, Install).
 """
 
 from __future__ import annotations
