@@ -70,7 +70,7 @@ ROOMS: dict[str, list[set[str]]] = {
 # Wings with extras of their own: they stand above the library, which never imports them, and beside each other.
 WINGS: dict[str, set[str]] = {
     "cdk": {"aws_cdk", "constructs"},
-    "on_lambda": {"aws_lambda_powertools", "boto3", "botocore", "mypy_boto3_dynamodb"},
+    "on_lambda": {"aws_lambda_powertools", "boto3", "botocore"},
     "operators": {"boto3", "botocore", "rich", "typer"},
     "__main__": set(),
 }
