@@ -27,7 +27,7 @@ LAYERS: list[set[str]] = [
     {"canonical", "results"},
     {"functions", "keys", "lanes", "recorder", "serializers", "store"},
     {"dynamo"},
-    {"flow", "memory", "powertools"},
+    {"flow", "memory"},
     {"decorator", "sources", "steps"},
     {"batch"},
     {"consumer", "webhooks", "wrappers"},
@@ -67,11 +67,12 @@ ROOMS: dict[str, list[set[str]]] = {
         {"cli"},
     ],
 }
-# Wings with extras of their own: they stand above the library, which never imports them, and beside each other.
+# Wings, most with extras of their own: they stand above the library, which never imports them, and beside each other.
 WINGS: dict[str, set[str]] = {
     "cdk": {"aws_cdk", "constructs"},
     "on_lambda": {"aws_lambda_powertools", "boto3", "botocore"},
     "operators": {"boto3", "botocore", "rich", "typer"},
+    "powertools": set(),  # no extra, but only for those who move over: nothing of the library needs it
     "__main__": set(),
 }
 # What a file of the library itself asks for when somebody needs it, inside a function: never by being imported.
