@@ -28,7 +28,7 @@ LAYERS: list[set[str]] = [
     {"functions", "keys", "lanes", "recorder", "serializers", "store"},
     {"dynamo"},
     {"flow", "memory"},
-    {"decorator", "sources", "steps"},
+    {"decorator", "progress", "sources"},
     {"batch"},
     {"consumer", "webhooks", "wrappers"},
     {"testing"},

@@ -49,7 +49,7 @@ ROOMS = [
             "__main__": "three lines around the command line, which tests/operators starts",
             "delivery": "values without behaviour: how each ending comes about is in test_consumer and test_batch",
             "flow": "rules that are seen only through their two callers, in test_consumer and test_decorator",
-            "steps": "values of a batch on its way, which nobody else sees: test_batch",
+            "progress": "values of a batch on its way, which nobody else sees: test_batch",
         },
         unnamed={
             "peer_faults": "one test for each fault that users of other libraries reported, wherever it would be here",

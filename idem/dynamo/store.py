@@ -201,7 +201,7 @@ class DynamoStore:
             self._unless_gone(claim, refused)
 
     def get(self, key: Key) -> Record | None:
-        item = self._sender.get("read", self._client.get_item, self._actions.get(key)).get("Item")
+        item = self._sender.get("get", self._client.get_item, self._actions.get(key)).get("Item")
         return from_item(item, key) if item else None
 
     def finish_many(self, finishes: Sequence[Finish]) -> list[IdemError | None]:

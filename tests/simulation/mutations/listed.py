@@ -166,7 +166,7 @@ MUTATIONS = [
     _one(
         "a group goes on before its last one is recorded",
         "batch.py",
-        "            self._recorder.settle(lambda: self.endings[before] is not None)\n",
+        "            self._recorder.catch_up(lambda: self.endings[before] is not None)\n",
         "            self._recorder.flush_if_due()\n",
     ),
     _one(
