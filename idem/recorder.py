@@ -15,7 +15,7 @@ from idem.clock import Clock
 BUSY_MS, BUSY_MAX_MS = 1, 50  # between two looks whether another recording is over: doubling, as the wait grows
 
 
-class Item(Protocol):
+class Recordable(Protocol):
     """Something to be recorded. `due_by` (epoch ms): later there may be no time left for it. `ran`: its work has run."""
 
     @property
@@ -25,7 +25,7 @@ class Item(Protocol):
     def ran(self) -> bool: ...
 
 
-T = TypeVar("T", bound=Item)
+T = TypeVar("T", bound=Recordable)
 
 
 class Recorder(Generic[T]):

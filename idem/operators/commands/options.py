@@ -39,7 +39,7 @@ By = Annotated[
     str | None,
     typer.Option(help="message-id, event-id, deduplication-id or payload-hash.", rich_help_panel=KEY_RULE),
 ]
-Provider = Annotated[
+ProviderName = Annotated[
     str | None,
     typer.Option(help="Whose webhook a sample is; told from its headers if it has any.", rich_help_panel=KEY_RULE),
 ]
