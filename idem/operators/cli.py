@@ -55,7 +55,7 @@ COMMANDS = (
     ("forget", connected(deciding.forget), DECIDE),
     ("restore", connected(deciding.restore), DECIDE),
     ("doctor", connected(checking.doctor), PROVE),
-    ("smoke", connected(checking.smoke), PROVE),
+    ("verify", connected(checking.verify), PROVE),
     ("send", connected(sending.send), PROVE),
     ("race", connected(sending.race), PROVE),
 )
