@@ -132,7 +132,7 @@ class Batch:
         if isinstance(answer, Claim):
             return Claimed(waiting=one, claim=answer, claim_ms=taken)
         if isinstance(answer, Held) and self._patient_until is None:
-            patient_until = self._clock.now_ms() + self._flow.patience_ms
+            patient_until = self._clock.now_ms() + self._flow.wait_ms
             self._patient_until = min(patient_until, self._latest_start)
         return Met(waiting=one, answer=answer, claim_ms=taken)
 
