@@ -21,7 +21,7 @@ from idem.dynamo.schema import PARTITION_KEY, SORT_KEY, TTL_ATTRIBUTE, primary_k
 from idem.keys import make_key
 from idem.operators import delivering
 from idem.operators.delivering import Sent
-from idem.operators.samples import Message
+from idem.operators.samples import SampleMessage
 from idem.operators.table_checks import Checked
 from idem.record import Key, Status
 from idem.testing import sqs_event
@@ -50,8 +50,8 @@ class Marked:
     key: Key
 
     @property
-    def message(self) -> Message:
-        return Message(body=json.dumps(self.body).encode(), headers={})
+    def message(self) -> SampleMessage:
+        return SampleMessage(body=json.dumps(self.body).encode(), headers={})
 
 
 def order(run: str, number: int) -> Marked:

@@ -28,11 +28,11 @@ from idem.cdk.errors import LimitError, require_between
 from idem.cdk.function import WorkerFunction, WorkerOptions
 from idem.cdk.http_front import PublicApi, Rate
 from idem.cdk.queue_consumer import grant_send
+from idem.cdk.queue_limits import DAY
 
 SECRET_CHARACTERS = 48
 """Letters and digits: 285 bits, more than the 256 that HMAC-SHA256 can use."""
 
-DAY = 24 * 3600
 
 RESEND_SECONDS = 30 * DAY  # the longest any provider we know resends by hand: Stripe's command line, GitHub
 WEBHOOK_RECORDS_KEPT_SECONDS = 35 * DAY

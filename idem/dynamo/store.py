@@ -14,11 +14,19 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from idem.clock import Clock, SystemClock
-from idem.dynamo.actions import Action, Actions, completed, failed
+from idem.dynamo.actions import Actions, completed, failed
 from idem.dynamo.schema import from_item, number, to_item
 from idem.dynamo.sender import Refused, Sender
 from idem.dynamo.statements import Statement, Statements, Together
-from idem.dynamo.transactions import CallerRefused, Impossible, RecordRefused, TryAgain, read_reasons, transaction
+from idem.dynamo.transactions import (
+    Action,
+    CallerRefused,
+    Impossible,
+    RecordRefused,
+    TryAgain,
+    read_reasons,
+    transaction,
+)
 from idem.errors import ClaimLost, IdemError, StoreUnavailable, TransactionRefused, WriteRefused
 from idem.record import (
     Answer,

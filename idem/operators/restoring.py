@@ -21,6 +21,7 @@ from idem.errors import CorruptRecord
 from idem.operators.connection import Connection
 from idem.operators.operator_errors import Exit, OperatorError
 from idem.operators.record_text import State, parse_key, request_for, state_of
+from idem.operators.stack_resources import key_names
 from idem.policy import Policy
 from idem.record import Key, Record, StoredResult, claimed_record, first_claim, started
 from idem.store import Store, succeeded
@@ -55,7 +56,10 @@ def rows_of(client: Any, table: str, attribute: str) -> Iterator[tuple[str, Mapp
 
     Raises OperatorError if there is no such table.
     """
-    own = _key_names(client, table)
+    try:
+        own = key_names(client, table)
+    except client.exceptions.ResourceNotFoundException:
+        raise OperatorError(f"There is no table {table}.", "Check --from-table and --region.", Exit.AWS) from None
     names = {f"#{number}": name for number, name in enumerate(dict.fromkeys([attribute, *own]))}
     pages = client.get_paginator("scan").paginate(
         TableName=table,
@@ -129,14 +133,6 @@ def _remembered(
     expires_at = None if retention is None else (now_ms + milliseconds(retention)) // 1000
     fresh = replace(base, claim_token=wanted.token, origin=dict(origin), failure=None)
     return succeeded(fresh, UNKNOWN, expires_at, now_ms)
-
-
-def _key_names(client: Any, table: str) -> list[str]:
-    try:
-        schema = client.describe_table(TableName=table)["Table"]["KeySchema"]
-    except client.exceptions.ResourceNotFoundException:
-        raise OperatorError(f"There is no table {table}.", "Check --from-table and --region.", Exit.AWS) from None
-    return [one["AttributeName"] for one in schema]
 
 
 def _key(value: Mapping[str, Any]) -> Key:
