@@ -8,14 +8,14 @@ from typing import Any, Protocol
 from benchmarks.events import Event
 from benchmarks.network import Network
 
-Work = Callable[[Any], Any]
+TimedWork = Callable[[Any], Any]
 
 
 class Contender(Protocol):
     """Handles SQS events, or single calls, with its records behind a stub network."""
 
     network: Network
-    work: Work
+    work: TimedWork
 
     def handle(self, event: Event) -> Any:
         """Take an SQS event to Lambda's answer."""

@@ -14,7 +14,7 @@ from benchmarks.partiql_stub import parse
 from benchmarks.units import read_units, write_units
 
 Body = Mapping[str, Any]
-Answer = tuple[int, dict[str, Any]]
+StubAnswer = tuple[int, dict[str, Any]]
 
 KEY_NAMES = ("pk", "id", "effective_key")  # of this product's table, Powertools' and idemkit's
 REFUSED = "The conditional request failed"
@@ -35,7 +35,7 @@ class Table:
         self.write_units = 0
         self.read_units = 0
 
-    def answer(self, operation: str, body: Body) -> Answer:
+    def answer(self, operation: str, body: Body) -> StubAnswer:
         """The status and the JSON body of one request's answer."""
         match operation:
             case "PutItem" | "UpdateItem" | "DeleteItem":
@@ -52,7 +52,7 @@ class Table:
             case _:
                 raise ValueError(f"an operation that this stub does not know: {operation}")
 
-    def _single(self, operation: str, body: Body) -> Answer:
+    def _single(self, operation: str, body: Body) -> StubAnswer:
         kind = operation.removesuffix("Item")
         mark, before = self._find(body)
         if not _holds(body, before):
@@ -63,7 +63,7 @@ class Table:
         old = {"Attributes": before} if before and body.get("ReturnValues") == "ALL_OLD" else {}
         return 200, old
 
-    def _transact(self, body: Body) -> Answer:
+    def _transact(self, body: Body) -> StubAnswer:
         actions = [next(iter(action.items())) for action in body["TransactItems"]]
         found = [self._find(action) for _, action in actions]
         holds = [_holds(action, before) for (_, action), (_, before) in zip(actions, found, strict=True)]

@@ -11,7 +11,7 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from benchmarks.contender import Work
+from benchmarks.contender import TimedWork
 from benchmarks.events import TABLE, total
 from benchmarks.network import Network
 
@@ -64,7 +64,7 @@ class Bare:
 
     def __init__(self, network: Network, *, config: Config | None = None) -> None:
         self.network = network
-        self.work: Work = total
+        self.work: TimedWork = total
         self.client = network.attach(boto3.client("dynamodb", config=config))
 
     def call(self, order: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import boto3
 from botocore.config import Config
 
-from benchmarks.contender import Work
+from benchmarks.contender import TimedWork
 from benchmarks.events import OPERATION, PRODUCT, TABLE, Context, Event, total
 from benchmarks.network import Network
 from idem import Claim, Commit, Consumer, Delivery, DynamoStore, Policy, Put, Retention, SqsSource, keys, once
@@ -32,7 +32,7 @@ class Ours:
         client: Any = None,
     ) -> None:
         self.network = network
-        self.work: Work = total
+        self.work: TimedWork = total
         self.client = client or network.attach(boto3.client("dynamodb", config=config or PRODUCT))
         self.store = DynamoStore(self.client, TABLE, together=together)
         self._handler = Consumer(

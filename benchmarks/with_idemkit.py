@@ -11,7 +11,7 @@ import time
 from importlib import import_module
 from typing import Any
 
-from benchmarks.contender import Work
+from benchmarks.contender import TimedWork
 from benchmarks.events import REGION, TABLE, Event, total
 from benchmarks.network import Network
 
@@ -21,7 +21,7 @@ VISIBILITY_SECONDS = 180.0
 class Idemkit:
     def __init__(self, network: Network) -> None:
         self.network = network
-        self.work: Work = total
+        self.work: TimedWork = total
         kit, bridge = import_module("idemkit"), import_module("idemkit.core.sync_bridge")
         self._response = import_module("aiobotocore.awsrequest").AioAWSResponse
         backend = kit.DynamoBackend(table=TABLE, region_name=REGION, create_table=False)

@@ -15,7 +15,7 @@ from aws_lambda_powertools.utilities.idempotency import (
 )
 from botocore.config import Config
 
-from benchmarks.contender import Work
+from benchmarks.contender import TimedWork
 from benchmarks.events import TABLE, Context, Event, total
 from benchmarks.network import Network
 
@@ -29,7 +29,7 @@ class Powertools:
         self, network: Network, *, config: Config | None = None, client: Any = None, table: str = TABLE
     ) -> None:
         self.network = network
-        self.work: Work = total
+        self.work: TimedWork = total
         self.client = client or network.attach(boto3.client("dynamodb", config=config))
         layer = DynamoDBPersistenceLayer(table_name=table, boto3_client=self.client)
         self._config = IdempotencyConfig(event_key_jmespath="orderId", expires_after_seconds=RETENTION_SECONDS)

@@ -12,8 +12,7 @@ from typing import Any
 
 from handlers.ledger import Effect, effect_row
 from handlers.settings import OrdersSettings
-from idem import Claim, Consumer, Delivery, Policy, Retention, SqsSource, keys
-from idem.delivery import Work
+from idem import Claim, Consumer, Delivery, Policy, Retention, SqsSource, Work, keys
 from idem.on_lambda import dynamo_store, dynamodb, lambda_handler, observer_of, sqs
 
 OPERATION = "orders.fulfil"

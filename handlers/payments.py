@@ -10,8 +10,7 @@ from typing import Any
 
 from handlers.ledger import Effect, effect_row
 from handlers.settings import PaymentsSettings
-from idem import Claim, Commit, Consumer, Delivery, Policy, Retention, WebhookSource, keys, schemes
-from idem.delivery import Work
+from idem import Claim, Commit, Consumer, Delivery, Policy, Retention, WebhookSource, Work, keys, schemes
 from idem.on_lambda import dynamo_store, lambda_handler, observer_of, signing_secrets
 
 OPERATION = "payments.credit"

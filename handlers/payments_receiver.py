@@ -8,9 +8,8 @@ from __future__ import annotations
 import os
 
 from handlers.settings import PaymentsReceiverSettings
-from idem import WebhookSource, schemes
+from idem import Forwarder, WebhookSource, schemes
 from idem.on_lambda import lambda_handler, observer_of, signing_secrets, sqs
-from idem.webhooks.forwarder import Forwarder
 
 OPERATION = "payments.receive"
 

@@ -15,6 +15,7 @@ from idem.delivery import Retry as Retry
 from idem.delivery import Unavailable as Unavailable
 from idem.delivery import Unreadable as Unreadable
 from idem.delivery import Unsettled as Unsettled
+from idem.delivery import Work as Work
 from idem.dynamo.store import DynamoStore as DynamoStore
 from idem.errors import ClaimLost as ClaimLost
 from idem.errors import ConfigurationError as ConfigurationError

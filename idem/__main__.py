@@ -8,7 +8,7 @@ def main() -> None:
     try:
         from idem.operators.cli import main as run  # noqa: PLC0415 - an import that may fail with a remedy
     except ModuleNotFoundError as missing:
-        sys.exit(f'The command line needs the package {missing.name}: pip install "idem-lambda[cli]"')
+        sys.exit(f"This needs the package {missing.name}: install idem again with its extra `cli` (README, Install)")
     run()
 
 

@@ -25,9 +25,9 @@ from idem.delivery import Arrival, Done, Ending, NotStarted, Outcome, Unavailabl
 from idem.errors import ConfigurationError, IdemError
 from idem.flow import TOO_LATE, WAIT_BASE_MS, WAIT_CAP_MS, Flow, Unrecorded, refusal
 from idem.lanes import Call, CallEnd, Lane, Late, Raised, Returned
+from idem.progress import Claimed, Met, Progress, Waiting, Worked, chunks, predecessors
 from idem.record import Answer, Claim, Held, Key, Request
 from idem.recorder import Recorder
-from idem.steps import Claimed, Met, Step, Waiting, Worked, chunks, predecessors
 from idem.store import Complete, broken, tried
 from idem.writes import Commit
 
@@ -59,7 +59,7 @@ class Batch:
         self._plans = plans
         self._concurrency = concurrency
         self._recorder = Recorder(self._record, flow.clock, record_within_ms)
-        self._late: list[Step] = []
+        self._late: list[Progress] = []
         self._patient_until: float | None = None  # set when the first key was held: from then on all wait together
         self._stopping = False
         self.endings: list[Ending | None] = [None] * len(arrivals)
@@ -71,7 +71,7 @@ class Batch:
             if self._stopping:
                 return
             yield self._lanes(self._claim(chunk))
-            self._recorder.settle()
+            self._recorder.catch_up()
         tries = 0
         while self._late and not self._stopping:
             late, self._late = sorted(self._late, key=lambda step: step.waiting.index), []
@@ -80,7 +80,7 @@ class Batch:
                 looked = self._clock.now_ms()
                 late = [self._asked_again(step, looked) for step in late]
             yield self._lanes(late)
-            self._recorder.settle()
+            self._recorder.catch_up()
         for one in waiting:
             if self.endings[one.index] is None and not self._stopping:
                 self._share(one)
@@ -95,7 +95,7 @@ class Batch:
 
     # --- claiming ---
 
-    def _claim(self, chunk: Sequence[Waiting]) -> list[Step]:
+    def _claim(self, chunk: Sequence[Waiting]) -> list[Progress]:
         """Claim what the chunk needs, in one call. Twins and plans are not claimed here."""
         if self._plans:
             return list(chunk)
@@ -106,7 +106,7 @@ class Batch:
         requests = [self._request(one) for one in wanting]
         answers = self._answers(requests)
         taken = self._clock.now_ms() - began
-        steps: dict[int, Step] = {one.index: one for one in chunk}
+        steps: dict[int, Progress] = {one.index: one for one in chunk}
         for one, answer in zip(wanting, answers, strict=True):
             steps[one.index] = self._step(one, answer, taken)
         return list(steps.values())
@@ -128,33 +128,33 @@ class Batch:
             asked_at=asked_at,
         )
 
-    def _step(self, one: Waiting, answer: Answer | IdemError, taken: int) -> Step:
+    def _step(self, one: Waiting, answer: Answer | IdemError, taken: int) -> Progress:
         if isinstance(answer, Claim):
             return Claimed(waiting=one, claim=answer, claim_ms=taken)
         if isinstance(answer, Held) and self._patient_until is None:
-            patient_until = self._clock.now_ms() + self._flow.patience_ms
+            patient_until = self._clock.now_ms() + self._flow.wait_ms
             self._patient_until = min(patient_until, self._latest_start)
         return Met(waiting=one, answer=answer, claim_ms=taken)
 
-    def _claimed_now(self, one: Waiting) -> Step:
+    def _claimed_now(self, one: Waiting) -> Progress:
         """Claim one key by itself, in its turn: what its first twin gave back is given back before."""
-        self._recorder.settle()
+        self._recorder.catch_up()
         began = self._clock.now_ms()
         (answer,) = self._answers([self._request(one)])
         return self._step(one, answer, self._clock.now_ms() - began)
 
     # --- working ---
 
-    def _lanes(self, steps: Sequence[Step]) -> list[Lane]:
+    def _lanes(self, steps: Sequence[Progress]) -> list[Lane]:
         if self._concurrency == 1:
             return [self._lane(steps)]
-        lanes: dict[tuple[str, str | int], list[Step]] = {}
+        lanes: dict[tuple[str, str | int], list[Progress]] = {}
         for step in steps:
             group = step.waiting.delivery.group
             lanes.setdefault(("one", step.waiting.index) if group is None else ("group", group), []).append(step)
         return [self._lane(lane) for lane in lanes.values()]
 
-    def _lane(self, steps: Sequence[Step]) -> Lane:
+    def _lane(self, steps: Sequence[Progress]) -> Lane:
         """Take each delivery to its end, or keep it for a later round."""
         for step in steps:
             if self._stopping:
@@ -189,14 +189,14 @@ class Batch:
             return Call(ready.waiting.delivery, ready.claim, self._flow.latest_start(ready.claim))
         return Call(ready.delivery, None, self._latest_start)
 
-    def _record_before(self, step: Step) -> None:
+    def _record_before(self, step: Progress) -> None:
         """Record what must be recorded before this step: its group's last one, or all if this may kill the process."""
         before = self._before[step.waiting.index]
         suspect = step.waiting.delivery.receive_count > 1 or (isinstance(step, Claimed) and step.claim.attempt > 1)
         if suspect or step.waiting.twin is not None:
-            self._recorder.settle()
+            self._recorder.catch_up()
         elif before is not None:
-            self._recorder.settle(lambda: self.endings[before] is not None)
+            self._recorder.catch_up(lambda: self.endings[before] is not None)
         else:
             self._recorder.flush_if_due()
 
@@ -244,7 +244,7 @@ class Batch:
 
     # --- what has to come later ---
 
-    def _is_blocked(self, step: Step) -> bool:
+    def _is_blocked(self, step: Progress) -> bool:
         """Whether the step's turn has not come: another attempt holds its key, or its group or its twin is not through."""
         one = step.waiting
         before = self._before[one.index]
@@ -266,7 +266,7 @@ class Batch:
         self._clock.sleep_ms(max(0, min(pause, self._patient_until - self._clock.now_ms())))
         return tries + 1
 
-    def _asked_again(self, step: Step, began: int) -> Step:
+    def _asked_again(self, step: Progress, began: int) -> Progress:
         """The step, asked for its key again if that was held and there is time for it in this round."""
         in_time = self._is_patient() or self._clock.now_ms() - began <= LOOKS_MS
         if not (isinstance(step, Met) and isinstance(step.answer, Held) and in_time):
@@ -316,7 +316,7 @@ class Batch:
             attempt = answer.record.attempt
             self._end(one.index, one.key, refusal(answer), attempt=attempt, claim_ms=step.claim_ms)
 
-    def _not_started(self, step: Step, reason: NotStarted, *, begun: bool = False) -> None:
+    def _not_started(self, step: Progress, reason: NotStarted, *, begun: bool = False) -> None:
         """End a delivery whose work was not started. Its claim is given back, so that the next delivery can start at once."""
         if isinstance(step, Claimed):
             self._give_back(step, self._flow.given_back(step.claim, reason, begun=begun), reason)

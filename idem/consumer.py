@@ -23,8 +23,8 @@ from idem.functions import is_coroutine_function
 from idem.keys import KeyRule, check_operation, is_nothing, make_key
 from idem.lanes import Beside, Call, in_thread, in_threads, run, run_async
 from idem.policy import Policy
+from idem.progress import Waiting
 from idem.record import Key
-from idem.steps import Waiting
 from idem.store import Store
 from idem.text import message_of
 

@@ -103,7 +103,7 @@ class Flow:
 
     counts_starts: bool = field(init=False, repr=False)
     reserve_ms: int = field(init=False, repr=False)
-    patience_ms: int = field(init=False, repr=False)
+    wait_ms: int = field(init=False, repr=False)
     _lease_ms: int = field(init=False, repr=False)
     _lease_margin_ms: int = field(init=False, repr=False)
     _skew_margin_ms: int = field(init=False, repr=False)
@@ -115,7 +115,7 @@ class Flow:
         object.__setattr__(self, "counts_starts", counts)
         for name, duration in {
             "reserve_ms": self.reserve,
-            "patience_ms": policy.wait,  # how long an attempt in flight is waited for
+            "wait_ms": policy.wait,  # how long an attempt in flight is waited for
             "_lease_ms": policy.lease,
             "_lease_margin_ms": policy.lease_margin,
             "_skew_margin_ms": policy.skew_margin,
@@ -197,7 +197,7 @@ class Flow:
     def waits(self, wanted: Request) -> Generator[float, None, Answer]:
         """Claim a key; the pauses (ms) to be made while another attempt is in flight and the policy's patience lasts."""
         answer = self.store.claim(wanted)
-        until = min(self.clock.now_ms() + self.patience_ms, wanted.deadline - self.reserve_ms)
+        until = min(self.clock.now_ms() + self.wait_ms, wanted.deadline - self.reserve_ms)
         tries = 0
         while isinstance(answer, Held) and (left := until - self.clock.now_ms()) > 0:
             pause = backoff_ms(tries, base_ms=WAIT_BASE_MS, cap_ms=WAIT_CAP_MS, jitter=self.clock.jitter())

@@ -63,7 +63,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """What the table holds for a key. `starts` counts the attempts whose work was started: an attempts limit reads it."""
+    """What the table holds for a key. `starts` counts the attempts whose work was started: `starts_max` limits it."""
 
     key: Key
     status: Status

@@ -1,7 +1,7 @@
 """The recorder: outcomes that are ready travel together, and none waits for long.
 
 What is put in is recorded within `within_ms`, at once if that is zero, never later than its own time, and always before `close`
-returns. Recordings may be under way beside each other: nobody waits for another one's, unless it asks to with `settle`.
+returns. Recordings may be under way beside each other: nobody waits for another one's, unless it asks to with `catch_up`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from idem.clock import Clock
 BUSY_MS, BUSY_MAX_MS = 1, 50  # between two looks whether another recording is over: doubling, as the wait grows
 
 
-class Item(Protocol):
+class Recordable(Protocol):
     """Something to be recorded. `due_by` (epoch ms): later there may be no time left for it. `ran`: its work has run."""
 
     @property
@@ -25,7 +25,7 @@ class Item(Protocol):
     def ran(self) -> bool: ...
 
 
-T = TypeVar("T", bound=Item)
+T = TypeVar("T", bound=Recordable)
 
 
 class Recorder(Generic[T]):
@@ -89,7 +89,7 @@ class Recorder(Generic[T]):
         if items:
             self._send(items)
 
-    def settle(self, enough: Callable[[], bool] = lambda: False) -> None:
+    def catch_up(self, enough: Callable[[], bool] = lambda: False) -> None:
         """Record what waits, and wait for what others are recording, until that is `enough` or nothing is under way."""
         self.flush()
         pause = BUSY_MS
@@ -103,7 +103,7 @@ class Recorder(Generic[T]):
         """Record what is left, and nothing more. What kept a recording from being made is raised, once all else is recorded."""
         failure, self._failure = self._failure, None
         try:
-            self.settle()
+            self.catch_up()
         finally:
             self._record = _closed  # whoever gave it holds this recorder: the two would wait for the garbage collector
         if failure is not None:

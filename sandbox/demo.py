@@ -19,7 +19,7 @@ from sandbox.account import AccountError, LocalAccount
 from sandbox.deploy import DeployError, deploy
 from sandbox.observed import NotSeenError, Observed, wait_for
 from sandbox.outside_world import Producer, Stripe
-from sandbox.stories import QUEUE_STORIES, SETTLE_SECONDS, WEBHOOK_STORIES, Story, World
+from sandbox.stories import QUEUE_STORIES, WAIT_SECONDS, WEBHOOK_STORIES, Story, World
 
 WIDTH_MIN = 100  # the table's own width; a pipe has none
 
@@ -112,7 +112,7 @@ def _deliver(world: World) -> list[str]:
 def _wait_until_empty(observed: Observed) -> int:
     """Wait until the queue is empty; how many messages it still holds if it does not get so."""
     try:
-        wait_for("the end of the queue", lambda: observed.waiting() == 0, seconds=SETTLE_SECONDS)
+        wait_for("the end of the queue", lambda: observed.waiting() == 0, seconds=WAIT_SECONDS)
     except NotSeenError:
         return observed.waiting()
     return 0

@@ -21,7 +21,7 @@ from idem.dynamo.schema import PARTITION_KEY, SORT_KEY, TTL_ATTRIBUTE, primary_k
 from idem.keys import make_key
 from idem.operators import delivering
 from idem.operators.delivering import Sent
-from idem.operators.samples import Message
+from idem.operators.samples import SampleMessage
 from idem.operators.table_checks import Checked
 from idem.record import Key, Status
 from idem.testing import sqs_event
@@ -35,7 +35,7 @@ from sandbox.stack_connection import (
     StackConnection,
 )
 
-SETTLE_SECONDS = 60.0  # a queue's poller, a batch window and a cold start take a few; a held message comes back later
+WAIT_SECONDS = 60.0  # a queue's poller, a batch window and a cold start take a few; a held message comes back later
 POLL_SECONDS = 0.3
 AT_ONCE = 5
 LATE_SECONDS = 3600  # how long a record stays if its queue may still hold a copy of its message
@@ -50,8 +50,8 @@ class Marked:
     key: Key
 
     @property
-    def message(self) -> Message:
-        return Message(body=json.dumps(self.body).encode(), headers={})
+    def message(self) -> SampleMessage:
+        return SampleMessage(body=json.dumps(self.body).encode(), headers={})
 
 
 def order(run: str, number: int) -> Marked:
@@ -81,7 +81,7 @@ class StackChecks:
     """The checks of one run. `made` is what has to be removed."""
 
     connection: StackConnection
-    settle_seconds: float = SETTLE_SECONDS
+    wait_seconds: float = WAIT_SECONDS
     run: str = field(default_factory=lambda: new_token()[:8])
     made: list[Marked] = field(default_factory=list)
 
@@ -207,7 +207,7 @@ class StackChecks:
 
     def _until(self, wrong: Callable[[], str]) -> str:
         """What `wrong` says once it says nothing, or when the time is over."""
-        deadline = time.monotonic() + self.settle_seconds
+        deadline = time.monotonic() + self.wait_seconds
         while (said := wrong()) and time.monotonic() < deadline:
             time.sleep(POLL_SECONDS)
         return said

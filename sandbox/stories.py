@@ -14,7 +14,7 @@ from sandbox.observed import Observed, order_key, payment_key, wait_for
 from sandbox.outside_world import Producer, Stripe, order, payment, sample
 
 AT_ONCE = 8
-SETTLE_SECONDS = 60.0  # the longest story waits for a visibility timeout of 18 s and the queue's poller behind it
+WAIT_SECONDS = 60.0  # the longest story waits for a visibility timeout of 18 s and the queue's poller behind it
 RETRY_SECONDS = 1.0  # this Stripe's patience before it delivers again; the real one waits for minutes
 
 Say = Callable[[str], None]
@@ -78,14 +78,14 @@ class World:
             record = self.observed.record(story.key)
             return record is not None and record.status is Status.SUCCEEDED
 
-        wait_for(f"{story.subject}: its record", done, seconds=SETTLE_SECONDS)
+        wait_for(f"{story.subject}: its record", done, seconds=WAIT_SECONDS)
         record = self.observed.record(story.key)
         assert record is not None  # noqa: S101 - it was there a moment ago, and succeeded records stay
         return record
 
     def post_until_done(self, story: Story, event: object) -> Response:
         """Deliver an event again and again until it is answered with 200, as a provider does."""
-        deadline = time.monotonic() + SETTLE_SECONDS
+        deadline = time.monotonic() + WAIT_SECONDS
         while True:
             response = self.stripe.post(event)
             story.posts += 1
@@ -128,7 +128,7 @@ def repeated_order(world: World) -> None:
         world.say(f"order 1002 sent as message {story.messages[-1][:8]}…")
     world.wait_done(story)
     wait_for(
-        "order 1002: both deliveries", lambda: story.deliveries(world.observed.arrivals()) > 1, seconds=SETTLE_SECONDS
+        "order 1002: both deliveries", lambda: story.deliveries(world.observed.arrivals()) > 1, seconds=WAIT_SECONDS
     )
     world.say("order 1002: the second message was acknowledged and did nothing")
 
@@ -150,7 +150,7 @@ def poison_order(world: World) -> None:
     wait_for(
         "order 1003: the dead letter",
         lambda: story.messages[0] in world.observed.dead_letters(),
-        seconds=SETTLE_SECONDS,
+        seconds=WAIT_SECONDS,
     )
     world.say("order 1003 is in the dead-letter queue; its failure was stored, so the work ran once")
 

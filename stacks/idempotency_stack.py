@@ -26,7 +26,7 @@ from idem.cdk import (
     WorkerFunction,
     WorkerOptions,
 )
-from idem.cdk.webhook_receiver import RECORDS_KEPT_SECONDS
+from idem.cdk.webhook_receiver import WEBHOOK_RECORDS_KEPT_SECONDS
 from stacks.environment import CREDITS_URL_VARIABLE, LEDGER_VARIABLE, QUEUE_URL_VARIABLE, SECRET_VARIABLE
 from stacks.stage import Stage
 
@@ -107,7 +107,7 @@ class IdempotencyStack(cdk.Stack):
             timeout_seconds=self._stage.payments_timeout_seconds,
             environment=self._environment("payments"),
             queue_url_variable=CREDITS_URL_VARIABLE,
-            records_kept=cdk.Duration.seconds(RECORDS_KEPT_SECONDS),
+            records_kept=cdk.Duration.seconds(WEBHOOK_RECORDS_KEPT_SECONDS),
             **self._shared,
         )
 

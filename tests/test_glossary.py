@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import idem
+from idem.operators.record_text import State
 
 ROOT = Path(__file__).resolve().parent.parent
 GLOSSARY = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
@@ -23,6 +24,10 @@ def test_every_row_was_read() -> None:
 
 def test_every_name_of_the_door_is_explained() -> None:
     assert set(vars(idem)["__all__"]) - set(NAMES) == set()
+
+
+def test_every_state_that_the_commands_show_is_explained() -> None:
+    assert {state.value for state in State} - set(WORDS) == set()
 
 
 def test_a_word_has_one_row() -> None:

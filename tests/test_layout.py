@@ -49,7 +49,7 @@ ROOMS = [
             "__main__": "three lines around the command line, which tests/operators starts",
             "delivery": "values without behaviour: how each ending comes about is in test_consumer and test_batch",
             "flow": "rules that are seen only through their two callers, in test_consumer and test_decorator",
-            "steps": "values of a batch on its way, which nobody else sees: test_batch",
+            "progress": "values of a batch on its way, which nobody else sees: test_batch",
         },
         unnamed={
             "peer_faults": "one test for each fault that users of other libraries reported, wherever it would be here",
@@ -67,18 +67,22 @@ ROOMS = [
             "scheme": "the same",
             "signatures": "the same",
         },
-        unnamed={"stripe": "one provider seen whole, from its signature to what is credited"},
+    ),
+    Room(
+        sources="idem/webhooks/providers",
+        tests="tests/webhooks/providers",
+        untested=dict.fromkeys(
+            (path.stem for path in (ROOT / "idem/webhooks/providers").glob("[!_]*.py") if path.stem != "stripe"),
+            "test_schemes takes every provider through the same tests; one is also seen whole, up to what is credited",
+        ),
     ),
     Room(
         sources="idem/wrappers",
         tests="tests/wrappers",
         untested={"positions": "where a NewestOnly keeps what it has seen: test_newest_only"},
     ),
-    Room(
-        sources="idem/operators",
-        tests="tests/operators",
-        unnamed=dict.fromkeys(("checking", "deciding", "looking", "options", "sending"), "of idem/operators/commands"),
-    ),
+    Room(sources="idem/operators", tests="tests/operators"),
+    Room(sources="idem/operators/commands", tests="tests/operators/commands"),
     Room(
         sources="idem/cdk",
         tests="tests/cdk",
@@ -93,6 +97,11 @@ ROOMS = [
         },
     ),
 ]
+
+
+def test_every_folder_of_the_package_has_its_room() -> None:
+    folders = {path.parent.relative_to(ROOT).as_posix() for path in (ROOT / "idem").rglob("[!_]*.py")}
+    assert folders == {room.sources for room in ROOMS}
 
 
 @pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.sources)

@@ -1,7 +1,7 @@
 """Alarms on what a person should hear of, and one way to make them.
 
 A refused claim is the pattern at work and has no alarm. These are the endings where once is in doubt: a worker that
-lost its claim while it worked, an outcome that could not be recorded, and a record that is held for a person.
+lost its claim while it worked, an outcome that could not be recorded, and a record that is unsettled: a person decides.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from idem.cdk.variables import METRICS_NAMESPACE
 ENDINGS = {
     "LostClaims": "A worker was overtaken while it worked: its lease was shorter than its work.",
     "Unrecorded": "Work was done and could not be recorded: its next delivery runs it again.",
-    "Unsettled": "A record is held for a person: find out whether its effect was made, then settle it.",
+    "Unsettled": "A record is unsettled, and a person decides: find out whether its effect was made, then settle it.",
 }
 """Metric name, as the observer of `idem.on_lambda` emits it -> what the alarm says."""
 

@@ -23,9 +23,9 @@ from idem.cdk.alarms import alarm_at
 from idem.cdk.errors import LimitError
 from idem.cdk.function import WorkerFunction, WorkerOptions
 from idem.cdk.queue_limits import (
+    QUEUE_RECORDS_KEPT_SECONDS,
     QUEUE_RETENTION_SECONDS,
     RECEIVES_LIMITS,
-    RECORDS_KEPT_SECONDS,
     QueueLimits,
     visibility_seconds,
 )
@@ -66,7 +66,7 @@ class QueueConsumer(Construct):
         queue_retention: Duration | None = None,
         dead_letter_retention: Duration | None = None,
         dead_letter_queue: sqs.IQueue | None = None,
-        records_kept: Duration | None = Duration.seconds(RECORDS_KEPT_SECONDS),  # noqa: B008 - a constant
+        records_kept: Duration | None = Duration.seconds(QUEUE_RECORDS_KEPT_SECONDS),  # noqa: B008 - a constant
         fifo: bool = False,
         **worker: Unpack[WorkerOptions],
     ) -> None:

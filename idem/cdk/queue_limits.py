@@ -19,7 +19,7 @@ RETENTION_LIMITS_SECONDS = (60, 14 * DAY)  # SQS
 QUEUE_RETENTION_SECONDS = 14 * DAY
 """SQS's longest, for both queues: on a standard queue a message keeps its age when it moves to the DLQ."""
 
-RECORDS_KEPT_SECONDS = 29 * DAY
+QUEUE_RECORDS_KEPT_SECONDS = 29 * DAY
 """As `idem.Retention.QUEUE`: 14 days in the queue, 14 in the dead-letter queue, and a day to redrive it."""
 
 LEASE_MARGIN_SECONDS = 1  # `idem.policy.LEASE_MARGIN`: a lease is what is left of the invocation, and this

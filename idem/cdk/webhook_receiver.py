@@ -28,14 +28,14 @@ from idem.cdk.errors import LimitError, require_between
 from idem.cdk.function import WorkerFunction, WorkerOptions
 from idem.cdk.http_front import PublicApi, Rate
 from idem.cdk.queue_consumer import grant_send
+from idem.cdk.queue_limits import DAY
 
 SECRET_CHARACTERS = 48
 """Letters and digits: 285 bits, more than the 256 that HMAC-SHA256 can use."""
 
-DAY = 24 * 3600
 
 RESEND_SECONDS = 30 * DAY  # the longest any provider we know resends by hand: Stripe's command line, GitHub
-RECORDS_KEPT_SECONDS = 35 * DAY
+WEBHOOK_RECORDS_KEPT_SECONDS = 35 * DAY
 """As `idem.Retention.WEBHOOK`: longer than any resend."""
 
 
@@ -77,7 +77,7 @@ class WebhookReceiver(Construct):
         rate: Rate | None = None,
         enqueue_to: sqs.IQueue | None = None,
         queue_url_variable: str = "QUEUE_URL",
-        records_kept: Duration | None = Duration.seconds(RECORDS_KEPT_SECONDS),  # noqa: B008 - a constant
+        records_kept: Duration | None = Duration.seconds(WEBHOOK_RECORDS_KEPT_SECONDS),  # noqa: B008 - a constant
         resends: Duration = Duration.seconds(RESEND_SECONDS),  # noqa: B008 - a constant
         **worker: Unpack[WorkerOptions],
     ) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
 
 from idem.dynamo.schema import (
     PARTITION_KEY,
@@ -19,9 +18,8 @@ from idem.dynamo.schema import (
     result_attributes,
     to_item,
 )
+from idem.dynamo.transactions import Action
 from idem.record import Claim, Failure, Key, Record, Status, StoredResult
-
-Action = dict[str, Any]
 
 
 class Actions:

@@ -33,7 +33,7 @@ RETRY_BASE_MS = 25  # the base of botocore's own DynamoDB backoff
 RETRY_CAP_MS = 1_000
 RETRY_FOR_MS = 20_000  # the longest that one verb repeats its request, also where the deadline is far away
 
-Call = Callable[..., Mapping[str, Any]]
+ClientCall = Callable[..., Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Sender:
         self._clock = clock
 
     def send(
-        self, verb: str, call: Call, request: Mapping[str, Any], deadline: int, *, insist: bool = False
+        self, verb: str, call: ClientCall, request: Mapping[str, Any], deadline: int, *, insist: bool = False
     ) -> Refused | None:
         """Send a conditional write: None if it was applied, Refused if its condition failed.
 
@@ -99,7 +99,7 @@ class Sender:
         raise AssertionError("attempts() either ends the loop by raising or gives another attempt")
 
     def batch(
-        self, verb: str, call: Call, request: Mapping[str, Any], attempt: Attempt, *, insist: bool
+        self, verb: str, call: ClientCall, request: Mapping[str, Any], attempt: Attempt, *, insist: bool
     ) -> Mapping[str, Any] | None:
         """Send a batch of statements as one of several attempts: its answer, or None if it is worth another attempt."""
         try:
@@ -108,7 +108,7 @@ class Sender:
             self._again(verb, error, attempt, insist=insist)
             return None
 
-    def get(self, verb: str, call: Call, request: Mapping[str, Any]) -> Mapping[str, Any]:
+    def get(self, verb: str, call: ClientCall, request: Mapping[str, Any]) -> Mapping[str, Any]:
         """Send a read, once."""
         try:
             return call(**request)

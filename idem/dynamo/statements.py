@@ -113,7 +113,7 @@ class Statements:
         for start in range(0, len(keys), KEYS_MAX):
             wanted = [primary_key(key, self._sort_value) for key in keys[start : start + KEYS_MAX]]
             request = {"RequestItems": {self._table: {"Keys": wanted, "ConsistentRead": True}}}
-            answer = self._sender.get("read", self._client.batch_get_item, request)
+            answer = self._sender.get("get", self._client.batch_get_item, request)
             for items in answer.get("Responses", {}).values():
                 found |= {by_partition[item[PARTITION_KEY]["S"]]: item for item in items}
         return found

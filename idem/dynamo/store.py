@@ -15,11 +15,19 @@ from typing import TYPE_CHECKING, Any
 
 from idem.arguments import check_object, check_text
 from idem.clock import Clock, SystemClock
-from idem.dynamo.actions import Action, Actions, completed, failed
+from idem.dynamo.actions import Actions, completed, failed
 from idem.dynamo.schema import from_item, number, to_item
 from idem.dynamo.sender import Refused, Sender
 from idem.dynamo.statements import Statement, Statements, Together
-from idem.dynamo.transactions import CallerRefused, Impossible, RecordRefused, TryAgain, read_reasons, transaction
+from idem.dynamo.transactions import (
+    Action,
+    CallerRefused,
+    Impossible,
+    RecordRefused,
+    TryAgain,
+    read_reasons,
+    transaction,
+)
 from idem.errors import ClaimLost, IdemError, StoreUnavailable, TransactionRefused, WriteRefused
 from idem.record import (
     Answer,
@@ -206,7 +214,7 @@ class DynamoStore:
             self._unless_gone(claim, refused)
 
     def get(self, key: Key) -> Record | None:
-        item = self._sender.get("read", self._client.get_item, self._actions.get(key)).get("Item")
+        item = self._sender.get("get", self._client.get_item, self._actions.get(key)).get("Item")
         return from_item(item, key) if item else None
 
     def finish_many(self, finishes: Sequence[Finish]) -> list[IdemError | None]:

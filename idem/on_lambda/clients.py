@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 from botocore.config import Config
 from botocore.session import Session, get_session
 
 from idem import DynamoStore
 from idem.on_lambda.environment import TableEnvironment
-
-if TYPE_CHECKING:
-    from mypy_boto3_dynamodb import DynamoDBClient
 
 # botocore waits 60 s by default, longer than most functions live; a table answers in milliseconds or not at all.
 AWS = Config(
@@ -42,9 +39,9 @@ def session() -> Session:
 
 
 @cache
-def dynamodb() -> DynamoDBClient:
+def dynamodb() -> Any:
     """The one DynamoDB client of this environment."""
-    return cast("DynamoDBClient", session().create_client("dynamodb", config=AWS))
+    return session().create_client("dynamodb", config=AWS)
 
 
 def sqs() -> Any:

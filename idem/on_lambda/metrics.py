@@ -12,7 +12,7 @@ Each metric has the dimensions `service` and `operation`.
     Ignored               first runs that had nothing to do: an event of another type, or an older one
     LostClaims            a worker that was overtaken while it worked
     Unrecorded            work that was done, and its outcome not recorded
-    Unsettled             an attempt that never ended, held for a person
+    Unsettled             an attempt that never ended: a person decides
     ResultsNotKept        results that could not be stored: replays say so
     Handshakes            a provider's checks of the address, answered without any work
     StoreUnavailable, NotStarted, Malformed, EventsRefused    deliveries that did not get as far as their work

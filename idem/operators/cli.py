@@ -9,7 +9,7 @@
 | 4 | the record changed after it was shown: nothing was written |
 | 130 | interrupted |
 
-Needs the `cli` extra: pip install "idem-lambda[cli]".
+Needs the extra `cli` (README, Install).
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ COMMANDS = (
     ("forget", connected(deciding.forget), DECIDE),
     ("restore", connected(deciding.restore), DECIDE),
     ("doctor", connected(checking.doctor), PROVE),
-    ("smoke", connected(checking.smoke), PROVE),
+    ("verify", connected(checking.verify), PROVE),
     ("send", connected(sending.send), PROVE),
     ("race", connected(sending.race), PROVE),
 )

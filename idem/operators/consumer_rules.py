@@ -21,7 +21,7 @@ from idem.policy import Policy
 from idem.record import Key
 
 EXPECTED = (
-    "Name a module with OPERATION and KEY (and POLICY), such as handlers.orders, or module:name of a Consumer or of a"
+    "Name a module with OPERATION and KEY (and POLICY), such as shop.orders, or module:name of a Consumer or of a"
     " function that builds one."
 )
 

@@ -14,7 +14,7 @@ from idem.clock import new_token
 from idem.operators.connection import Connection
 from idem.operators.operator_errors import Exit, OperatorError
 from idem.operators.record_text import now
-from idem.operators.samples import Message, as_request, payload_of
+from idem.operators.samples import SampleMessage, as_request, payload_of
 from idem.operators.webhook_samples import provider_of, signed
 from idem.sources.http import REPLAYED_HEADER
 from idem.webhooks.schemes import by_name
@@ -36,7 +36,7 @@ class Sent:
         return {"status": self.status, "replayed": self.replayed, "said": self.said, "ms": self.ms}
 
 
-Target = Callable[[Message], Sent]
+Target = Callable[[SampleMessage], Sent]
 
 
 def queue(connection: Connection, name_or_url: str) -> Target:
@@ -46,7 +46,7 @@ def queue(connection: Connection, name_or_url: str) -> Target:
     url = name_or_url if is_url else str(client.get_queue_url(QueueName=name_or_url)["QueueUrl"])
     fifo = url.endswith(".fifo")
 
-    def send(message: Message) -> Sent:
+    def send(message: SampleMessage) -> Sent:
         # Each message has its own deduplication id: this sender repeats itself, and SQS must not hide it.
         grouped = {"MessageGroupId": "idem", "MessageDeduplicationId": new_token()} if fifo else {}
         began = time.monotonic()
@@ -65,7 +65,7 @@ def webhook(
         raise OperatorError(f"{url!r} is not an address to post to.", "Pass --url https://...", Exit.USAGE)
     local = connection.local_endpoint
 
-    def post(message: Message) -> Sent:
+    def post(message: SampleMessage) -> Sent:
         request = as_request(message.body, {"content-type": "application/json", **message.headers})
         if secrets:
             name = provider_of(provider, message.headers, payload_of(message.body))
@@ -76,7 +76,7 @@ def webhook(
     return post
 
 
-def repeat(target: Target, messages: Sequence[Message], *, times: int, concurrently: bool) -> list[Sent]:
+def repeat(target: Target, messages: Sequence[SampleMessage], *, times: int, concurrently: bool) -> list[Sent]:
     """Deliver all messages `times` times: one after the other, or all at once."""
     everything = [message for _ in range(times) for message in messages]
     if not concurrently:

@@ -23,7 +23,7 @@ from idem.webhooks.schemes import by_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
+class SampleMessage:
     """What is sent: the raw body, with the attributes or headers that the sample has of its own."""
 
     body: bytes
@@ -86,7 +86,7 @@ def payload_of(body: bytes) -> Any:
         return None
 
 
-def messages(sample: Any) -> list[Message]:
+def messages(sample: Any) -> list[SampleMessage]:
     """What a producer or provider would have to send for this sample to arrive. Raises OperatorError."""
     if isinstance(sample, Mapping) and isinstance(sample.get("requestContext"), Mapping):
         try:
@@ -94,10 +94,10 @@ def messages(sample: Any) -> list[Message]:
         except InputRefused as error:
             raise OperatorError(f"This sample cannot be read: {error}.", status=Exit.USAGE) from error
         kept = {name: value for name, value in request.headers.items() if name.startswith("x-") or "event" in name}
-        return [Message(body=request.body, headers=kept)]
+        return [SampleMessage(body=request.body, headers=kept)]
     if _records(sample, "eventSource") == "aws:sqs":
-        return [Message(body=str(one.get("body", "")).encode(), headers={}) for one in sample["Records"]]
-    return [Message(body=json.dumps(sample, ensure_ascii=False).encode(), headers={})]
+        return [SampleMessage(body=str(one.get("body", "")).encode(), headers={}) for one in sample["Records"]]
+    return [SampleMessage(body=json.dumps(sample, ensure_ascii=False).encode(), headers={})]
 
 
 def _webhook(request: HttpRequest, provider: str | None) -> list[Delivery]:

@@ -48,7 +48,7 @@ def records_table(dynamodb: Any, stack: str, resources: Iterable[Resource], sort
     if len(tables) == 1:
         return tables[0]
     wanted = [PARTITION_KEY] if sort_value is None else [PARTITION_KEY, SORT_KEY]
-    fitting = [name for name in tables if _key_names(dynamodb, name) == wanted]
+    fitting = [name for name in tables if key_names(dynamodb, name) == wanted]
     if len(fitting) == 1:
         return fitting[0]
     key = " and ".join(wanted)
@@ -68,7 +68,7 @@ def functions_of(resources: Sequence[Resource]) -> dict[str, str]:
     return {name: one.name for name, one in sorted(zip(shown, functions, strict=True), key=lambda pair: pair[0])}
 
 
-def _key_names(dynamodb: Any, table: str) -> list[str]:
+def key_names(dynamodb: Any, table: str) -> list[str]:
     """The names of a table's key attributes, the partition key first."""
     schema = dynamodb.describe_table(TableName=table)["Table"]["KeySchema"]
     return [one["AttributeName"] for one in sorted(schema, key=lambda one: one["KeyType"] != "HASH")]

@@ -1,6 +1,6 @@
 """Each verb of the store, once, on the real table: what the mechanism rests on, checked where it will run.
 
-It works under fresh keys of the operation `idem.smoke` and removes them again.
+It works under fresh keys of the operation `idem.verify` and removes them again.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from idem.policy import Policy
 from idem.record import Answer, Claim, Failed, Failure, Held, Key, Status, StoredResult, Succeeded
 from idem.store import Complete
 
-OPERATION = "idem.smoke"
+OPERATION = "idem.verify"
 POLICY = Policy(
     retention=timedelta(hours=1), lease=timedelta(minutes=1)
 )  # what an interrupted check leaves is gone in an hour
-RESULT = StoredResult("id", "smoke")
+RESULT = StoredResult("id", "verify")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Checked:
     wrong: str
 
 
-class Smoke:
+class Verification:
     """The checks, on one table."""
 
     def __init__(self, connection: Connection) -> None:
@@ -91,8 +91,8 @@ class Smoke:
 
     def _fails(self) -> str:
         final, again = self._won(), self._won()
-        self._store.fail(final, Failure(type="Smoke", message="final", reclaimable=False), final.expires_at)
-        self._store.fail(again, Failure(type="Smoke", message="again", reclaimable=True), again.expires_at)
+        self._store.fail(final, Failure(type="Verification", message="final", reclaimable=False), final.expires_at)
+        self._store.fail(again, Failure(type="Verification", message="again", reclaimable=True), again.expires_at)
         stored, second = self._claim(final.key), self._claim(again.key)
         if not isinstance(stored, Failed):
             return f"the stored failure was answered with {type(stored).__name__}"
@@ -101,7 +101,7 @@ class Smoke:
 
     def _fences(self) -> str:
         first = self._won()
-        self._store.fail(first, Failure(type="Smoke", message="again", reclaimable=True), first.expires_at)
+        self._store.fail(first, Failure(type="Verification", message="again", reclaimable=True), first.expires_at)
         second = self._claim(first.key)
         try:
             self._store.complete(first, RESULT, first.expires_at)
@@ -127,7 +127,7 @@ class Smoke:
         return "; ".join(str(explain(error) or error) for error in errors if error is not None)
 
     def _remove(self) -> None:
-        order = Instruction(decision=Decision.ERASE, who="idem smoke", why="the check is over", force=True)
+        order = Instruction(decision=Decision.ERASE, who="idem verify", why="the check is over", force=True)
         for key in self._keys:
             record = self._store.get(key)
             if record is not None:
@@ -136,4 +136,4 @@ class Smoke:
 
 def check(connection: Connection) -> Iterator[Checked]:
     """Run every check on the connection's table."""
-    return Smoke(connection).run()
+    return Verification(connection).run()

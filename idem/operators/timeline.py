@@ -20,15 +20,15 @@ class Moment:
 
 
 def between(before: Mapping[Key, Record], after: Mapping[Key, Record], now_ms: int) -> Iterator[Moment]:
-    """What must have happened between two looks. Steps that came and went in between are not seen."""
+    """What must have happened between two looks. Changes that came and went in between are not seen."""
     for key, record in after.items():
-        yield from steps(before.get(key), record, now_ms)
+        yield from changes(before.get(key), record, now_ms)
     for key in before.keys() - after.keys():
         yield Moment(at=now_ms, key=key, kind="gone", says="released, or deleted by TTL")
 
 
-def steps(before: Record | None, after: Record, now_ms: int) -> Iterator[Moment]:
-    """The steps from one version of a record to the next; none when nothing changed."""
+def changes(before: Record | None, after: Record, now_ms: int) -> Iterator[Moment]:
+    """The changes from one version of a record to the next; none when nothing changed."""
     if before == after:
         return
     if decision := after.origin.get("decision"):
@@ -45,7 +45,7 @@ def steps(before: Record | None, after: Record, now_ms: int) -> Iterator[Moment]
 
 def told(record: Record) -> list[Moment]:
     """What a record says of its own past, without anybody having looked before."""
-    return list(steps(None, record, (record.finished_at or record.claimed_at) * 1000))
+    return list(changes(None, record, (record.finished_at or record.claimed_at) * 1000))
 
 
 def _claimed(record: Record) -> Moment:

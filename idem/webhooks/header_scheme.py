@@ -42,7 +42,7 @@ PLACEHOLDER = re.compile(r"\{(body|timestamp|method|url|id)\}")
 Contents = Callable[[HttpRequest, str, str], Sequence[bytes]]
 """From request, address and stamp to what may have been signed. Raises SignatureInvalid."""
 
-Check = Callable[[Any], str | None]
+PayloadCheck = Callable[[Any], str | None]
 """From one event's payload to what is wrong with it."""
 
 Handshake = Callable[[Any], Reply | None]
@@ -83,7 +83,7 @@ class HeaderScheme:
     object_id: Part | None = None
     parse: Callable[[HttpRequest], Any] = lambda request: parse_json(request.body)
     batched: bool = False
-    check: Check = lambda _payload: None
+    check: PayloadCheck = lambda _payload: None
     handshake: Handshake = lambda _payload: None
     url: str | None = None
     varying: Sequence[str] = ()

@@ -114,3 +114,8 @@ def __getattr__(name: str) -> object:
     found: object = getattr(import_module(home), name)
     globals()[name] = found
     return found
+
+
+def __dir__() -> list[str]:
+    """What this file offers: every scheme, fetched or not, and nothing that it only uses itself."""
+    return [*PROVIDERS, "PROVIDERS", "Provider", "by_name", "is_thin"]

@@ -146,7 +146,7 @@ class DynamoPositions:
         item = refused.item
         if item is None:  # the engine sent nothing back
             asked = {"TableName": self._table, "Key": self._key(object_id), "ConsistentRead": True}
-            item = self._sender.get("read", self._client.get_item, asked).get("Item") or {}
+            item = self._sender.get("get", self._client.get_item, asked).get("Item") or {}
         if not _seen(item).allows(position, self._clock.now_ms()):
             return False
         raise NewerInProgress("what was seen of the object changed while this event asked for it")

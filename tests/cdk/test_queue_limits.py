@@ -72,5 +72,5 @@ def test_props_at_their_limits_are_accepted(props: dict[str, Any]) -> None:
 
 def test_the_construct_knows_what_the_policies_promise() -> None:
     """The constructs import `idem.dynamo.schema` alone, so their numbers are spelled twice; here they are held together."""
-    assert Retention.QUEUE.total_seconds() == queue_limits.RECORDS_KEPT_SECONDS
+    assert Retention.QUEUE.total_seconds() == queue_limits.QUEUE_RECORDS_KEPT_SECONDS
     assert LEASE_MARGIN.total_seconds() == queue_limits.LEASE_MARGIN_SECONDS

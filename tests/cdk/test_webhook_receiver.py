@@ -71,4 +71,4 @@ def test_a_receiver_that_enqueues_is_not_asked_how_long_records_are_kept() -> No
 
 
 def test_the_construct_knows_what_the_policy_promises() -> None:
-    assert Retention.WEBHOOK.total_seconds() == webhook_receiver.RECORDS_KEPT_SECONDS
+    assert Retention.WEBHOOK.total_seconds() == webhook_receiver.WEBHOOK_RECORDS_KEPT_SECONDS

@@ -45,8 +45,8 @@ def test_doctor_finds_a_mapping_without_partial_answers_and_a_short_visibility(i
     assert [one["about"] for one in faults] == ["OrdersWorkerFunction: mapping", "OrdersWorkerFunction: queue"]
 
 
-def test_the_stacks_table_of_records_is_found_and_keeps_what_smoke_promises(idem: Cli) -> None:
-    ran = idem("smoke", "--stack", STACK)
+def test_the_stacks_table_of_records_is_found_and_keeps_what_verify_promises(idem: Cli) -> None:
+    ran = idem("verify", "--stack", STACK)
     assert ran.status == 0, ran.out + ran.err
     assert f"All 6 are right on {_outputs(idem)['IdempotencyTableName']}" in ran.out
 

@@ -122,8 +122,8 @@ def test_what_a_timer_could_not_record_is_recorded_when_it_is_closed_and_then_th
     assert recorded == ["failed", "a"]
 
 
-@pytest.mark.parametrize("ask", ["settle", "close"])
-def test_who_settles_waits_for_the_recording_of_another_one(ask: str) -> None:
+@pytest.mark.parametrize("ask", ["catch_up", "close"])
+def test_who_catches_up_waits_for_the_recording_of_another_one(ask: str) -> None:
     """The other recording ends only once somebody is seen to wait for it."""
     under_way, waited_for = threading.Event(), threading.Event()
     recorded: list[str] = []
@@ -161,7 +161,7 @@ def test_who_needs_one_ending_only_does_not_wait_for_more() -> None:
     other = threading.Thread(target=recorder.put, args=(Item("a"),))
     other.start()
     assert under_way.wait(PATIENCE_S)
-    recorder.settle(lambda: True)
+    recorder.catch_up(lambda: True)
     may_end.set()
     other.join(PATIENCE_S)
     assert clock.slept == []

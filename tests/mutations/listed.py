@@ -495,21 +495,21 @@ TOGETHER = [
     _one(
         "a group waits for the recordings of all others",
         "batch.py",
-        "            self._recorder.settle(lambda: self.endings[before] is not None)\n",
-        "            self._recorder.settle()\n",
+        "            self._recorder.catch_up(lambda: self.endings[before] is not None)\n",
+        "            self._recorder.catch_up()\n",
         HOSTILE,
     ),
     _one(
         "a group does not wait for its own recording",
         "batch.py",
-        "            self._recorder.settle(lambda: self.endings[before] is not None)\n",
+        "            self._recorder.catch_up(lambda: self.endings[before] is not None)\n",
         "            self._recorder.flush_if_due()\n",
         BATCH,
     ),
     _one(
         "a twin does not wait for what its first one gives back",
         "batch.py",
-        "        self._recorder.settle()\n        began",
+        "        self._recorder.catch_up()\n        began",
         "        began",
         HOSTILE,
     ),
@@ -536,14 +536,14 @@ TOGETHER = [
     ),
     _one(
         "an outcome may be due behind its deadline",
-        "steps.py",
+        "progress.py",
         "self.claimed.claim.deadline - REPEATS_MS",
         "self.claimed.claim.deadline + REPEATS_MS",
         HOSTILE,
     ),
     _one(
         "an outcome may be due at its deadline",
-        "steps.py",
+        "progress.py",
         "self.claimed.claim.deadline - REPEATS_MS",
         "self.claimed.claim.deadline",
         HOSTILE,
@@ -606,7 +606,7 @@ TOGETHER = [
     ),
     _one(
         "groups stop each other",
-        "steps.py",
+        "progress.py",
         "else last.get(arrival.group))\n",
         "else max(last.values(), default=None))\n",
         BATCH,
@@ -715,8 +715,8 @@ ENDING = [
     _one(
         "writes inside another value are its result",
         "flow.py",
-        "        if levels == 0:\n",
-        "        if True:\n",
+        "islice(inside, ITEMS_SEEN if levels else 0)",
+        "islice(inside, 0)",
         PROMISES,
     ),
     _one(

@@ -9,7 +9,7 @@ import pytest
 from idem.operators.cli import main
 from tests.operators.conftest import Cli
 
-EVERY_COMMAND = "show list stats watch key release settle forget restore doctor smoke send race".split()  # noqa: SIM905
+EVERY_COMMAND = "show list stats watch key release settle forget restore doctor verify send race".split()  # noqa: SIM905
 
 
 def test_the_version_is_said(moto_cli: Cli) -> None:

@@ -11,7 +11,7 @@ import pytest
 from idem.operators.connection import Connection
 from idem.operators.delivering import Sent, queue, repeat, secrets_of, webhook
 from idem.operators.operator_errors import Exit, OperatorError
-from idem.operators.samples import Message
+from idem.operators.samples import SampleMessage
 from tests.operators.conftest import Cli
 
 
@@ -25,13 +25,13 @@ class Recipient:
     def __post_init__(self) -> None:
         self.line = Barrier(self.together)
 
-    def __call__(self, message: Message) -> Sent:
+    def __call__(self, message: SampleMessage) -> Sent:
         self.line.wait(30)
         self.got.append(message.body)
         return Sent(said=message.body.decode())
 
 
-MESSAGES = [Message(body=name, headers={}) for name in (b"a", b"b")]
+MESSAGES = [SampleMessage(body=name, headers={}) for name in (b"a", b"b")]
 
 
 def test_messages_are_delivered_in_order_as_often_as_asked() -> None:

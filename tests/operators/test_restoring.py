@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -11,9 +12,9 @@ import pytest
 from idem.operators.connection import Connection
 from idem.operators.record_text import parse_key, request_for
 from idem.operators.restoring import prove, remember, rows_of
-from idem.record import Claim, Succeeded
+from idem.record import Record, Succeeded
 from tests.operators.conftest import Cli
-from tests.operators.records_in_every_state import FAILED, RUNNING, SUCCEEDED, put
+from tests.operators.records_in_every_state import EVERY, STUCK, SUCCEEDED, put
 
 LEDGER = "ledger"
 DAYS = timedelta(days=35)
@@ -43,13 +44,14 @@ def read(connection: Connection) -> Iterator[tuple[str, Mapping[str, Any] | None
 
 
 @pytest.mark.usefixtures("ledger")
-def test_a_key_without_a_record_is_missing_and_one_with_a_record_is_not(connection: Connection) -> None:
-    put(connection.dynamodb, connection.table, SUCCEEDED, RUNNING, FAILED)
-    for number, key in enumerate([NEW, NEW, str(SUCCEEDED.key), str(RUNNING.key), str(FAILED.key)]):
+def test_a_key_is_done_only_by_a_record_that_succeeded_and_is_alive(connection: Connection) -> None:
+    put(connection.dynamodb, connection.table, *EVERY)
+    for number, key in enumerate([NEW, NEW, *(str(one.key) for one in EVERY)]):
         effect(connection, f"ORDER#{number}", key)
     proof = prove(connection.store(), read(connection))
-    assert [str(key) for key in proof.missing] == [NEW]
-    assert (proof.rows, proof.silent, proof.unreadable) == (5, 0, [])
+    seen = {one.key: one for one in EVERY if one is not SUCCEEDED}
+    assert proof.not_done == seen | {parse_key(NEW): None}
+    assert (proof.rows, proof.silent, proof.unreadable) == (2 + len(EVERY), 0, [])
 
 
 @pytest.mark.usefixtures("ledger")
@@ -63,7 +65,7 @@ def test_a_row_that_cannot_be_read_does_not_take_its_neighbours(connection: Conn
     effect(connection, "ORDER#1", NEW)
     effect(connection, "PAYMENT#1", OTHER)
     proof = prove(connection.store(), read(connection))
-    assert sorted(str(key) for key in proof.missing) == [NEW, OTHER]
+    assert sorted(str(key) for key in proof.not_done) == [NEW, OTHER]
     assert len(proof.unreadable) == len(bad)
     assert all("BAD#" in one.where and one.wrong for one in proof.unreadable)
     assert (proof.rows, proof.silent) == (8, 1)
@@ -71,7 +73,7 @@ def test_a_row_that_cannot_be_read_does_not_take_its_neighbours(connection: Conn
 
 def test_work_that_is_remembered_is_not_run_again(connection: Connection) -> None:
     store, key = connection.store(), parse_key(NEW)
-    assert list(remember(store, [key, key], DAYS)) == [key]
+    assert list(remember(connection, {key: None}, DAYS)) == [key]
     answer = store.claim(request_for(key))
     assert isinstance(answer, Succeeded)
     assert answer.record.origin == {"source": "restore"}
@@ -80,16 +82,24 @@ def test_work_that_is_remembered_is_not_run_again(connection: Connection) -> Non
     assert timedelta(seconds=lives) - DAYS in {timedelta(0), timedelta(seconds=1)}  # whole seconds, rounded up
 
 
-def test_a_record_that_came_meanwhile_stays_as_it_is(connection: Connection) -> None:
+@pytest.mark.parametrize("found", [one for one in EVERY if one is not SUCCEEDED], ids=lambda one: one.key.identity)
+def test_a_record_that_does_not_know_of_its_effect_is_settled(connection: Connection, found: Record) -> None:
+    put(connection.dynamodb, connection.table, found)
     store = connection.store()
-    claim = store.claim(request_for(parse_key(NEW)))
-    assert isinstance(claim, Claim)
-    put(connection.dynamodb, connection.table, SUCCEEDED)
-    assert list(remember(store, [claim.key, SUCCEEDED.key], None)) == []
-    record = store.get(claim.key)
-    assert record is not None
-    assert record.claim_token == claim.token
-    assert store.get(SUCCEEDED.key) == SUCCEEDED
+    assert list(remember(connection, {found.key: store.get(found.key)}, DAYS)) == [found.key]
+    answer = store.claim(request_for(found.key))
+    assert isinstance(answer, Succeeded)
+    assert answer.record.failure is None
+    assert answer.record.claim_token != found.claim_token
+
+
+@pytest.mark.parametrize("seen", [None, STUCK], ids=["absent", "of another attempt"])
+def test_a_record_that_came_meanwhile_stays_as_it_is(connection: Connection, seen: Record | None) -> None:
+    there = replace(STUCK, claim_token="b" * 32, attempt=3)
+    put(connection.dynamodb, connection.table, there, SUCCEEDED)
+    assert list(remember(connection, {there.key: seen, SUCCEEDED.key: SUCCEEDED}, None)) == []
+    assert connection.store().get(there.key) == there
+    assert connection.store().get(SUCCEEDED.key) == SUCCEEDED
 
 
 GIVEN = ("restore", "--from-table", LEDGER, "--key-attribute", "doneFor", "--who", "ada")
@@ -100,15 +110,28 @@ def test_the_command_writes_what_is_missing_and_says_so_in_the_record(moto_cli: 
     effect(connection, "ORDER#1", NEW)
     ran = moto_cli(*GIVEN, "--yes")
     assert ran.status == 0, ran.err
-    assert f"missing: {NEW}" in ran.out
+    assert f"not done: {NEW} (no record)" in ran.out
     assert f"written: {NEW}" in ran.out
     record = connection.store().get(parse_key(NEW))
     assert record is not None
     assert record.origin == {"source": "restore", "table": LEDGER, "decidedBy": "ada"}
     again = moto_cli(*GIVEN, "--yes")
     assert again.status == 0
-    assert "has its record" in again.out
+    assert "Every key that could be read is done" in again.out
     assert connection.store().get(parse_key(NEW)) == record
+
+
+@pytest.mark.usefixtures("ledger")
+def test_the_command_settles_an_attempt_that_the_backup_caught_in_progress(
+    moto_cli: Cli, connection: Connection
+) -> None:
+    put(connection.dynamodb, connection.table, STUCK)
+    effect(connection, "ORDER#1", str(STUCK.key))
+    ran = moto_cli(*GIVEN, "--yes")
+    assert ran.status == 0, ran.err
+    assert f"not done: {STUCK.key} (stuck)" in ran.out
+    assert f"written: {STUCK.key}" in ran.out
+    assert isinstance(connection.store().claim(request_for(STUCK.key)), Succeeded)
 
 
 @pytest.mark.usefixtures("ledger")
@@ -119,7 +142,7 @@ def test_without_a_yes_nothing_is_written(
     effect(connection, "ORDER#1", NEW)
     ran = moto_cli(*GIVEN, *more)
     assert ran.status == status
-    assert f"missing: {NEW}" in ran.out
+    assert f"not done: {NEW} (no record)" in ran.out
     assert connection.store().get(parse_key(NEW)) is None
 
 
@@ -134,7 +157,7 @@ def test_rows_that_were_left_out_are_listed_and_make_the_answer_a_no(moto_cli: C
     assert f"written: {NEW}" in ran.out
     found = moto_cli(*GIVEN, "--yes", "--json")
     assert found.status == 1
-    assert found.json["missing"] == found.json["written"] == []
+    assert found.json["notDone"] == found.json["written"] == []
     assert "BAD#1" in found.json["unreadable"][0]["row"]
 
 

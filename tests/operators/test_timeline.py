@@ -6,7 +6,7 @@ import pytest
 
 from idem import Record
 from idem.operators.decisions import Decision, Instruction, decided
-from idem.operators.timeline import between, line, steps, told
+from idem.operators.timeline import between, changes, line, told
 from tests.operators.records_in_every_state import FAILED, NOW, NOW_S, RUNNING, STUCK, SUCCEEDED
 
 DONE = replace(SUCCEEDED, key=RUNNING.key, origin=RUNNING.origin)
@@ -29,7 +29,7 @@ TAKEN_OVER = replace(RUNNING, claim_token="b" * 32, attempt=2)
 def test_what_must_have_happened_is_told_from_two_versions(
     before: Record | None, after: Record, kinds: list[str]
 ) -> None:
-    assert [one.kind for one in steps(before, after, NOW)] == kinds
+    assert [one.kind for one in changes(before, after, NOW)] == kinds
 
 
 def test_a_record_that_went_away_was_released_or_deleted() -> None:
@@ -41,9 +41,9 @@ def test_a_record_that_went_away_was_released_or_deleted() -> None:
 def test_a_decision_is_told_with_who_and_why_and_once() -> None:
     instruction = Instruction(decision=Decision.RELEASE, who="ada", why="ticket 7")
     after = decided(STUCK, instruction, NOW)
-    (released,) = steps(STUCK, after, NOW)
+    (released,) = changes(STUCK, after, NOW)
     assert (released.kind, released.says) == ("released", "by ada: ticket 7")
-    assert list(steps(after, replace(after, expires_at=NOW_S + 1), NOW)) == []
+    assert list(changes(after, replace(after, expires_at=NOW_S + 1), NOW)) == []
 
 
 def test_a_record_tells_its_own_past_in_one_line_each() -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
+from packaging.utils import canonicalize_name
 
 from tests.packaging.conftest import Environments
 from tests.packaging.fresh import ROOT
@@ -85,7 +87,7 @@ print(json.dumps({name: there(name) for name in sys.argv[1:]}))
 
 
 @pytest.mark.parametrize("extras", BROUGHT, ids=lambda extras: "-".join(extras) or "none")
-def test_an_extra_opens_its_own_wing_and_brings_what_it_names_and_no_more(
+def test_an_extra_opens_its_own_wing_and_makes_importable_what_it_names(
     environment: Environments, tmp_path: Path, extras: tuple[str, ...]
 ) -> None:
     names = sorted(THIRD_PARTY | STRANGE | {"stacks", "handlers", "sandbox", "tests"} | WINGS.keys() | {"idem"})
@@ -96,10 +98,33 @@ def test_an_extra_opens_its_own_wing_and_brings_what_it_names_and_no_more(
     assert there == BROUGHT[extras] | wings | {"idem"}
 
 
+BOTO3 = {"boto3", "botocore", "jmespath", "python-dateutil", "s3transfer", "six", "urllib3"}
+PYDANTIC = {"annotated-types", "pydantic", "pydantic-core", "typing-extensions", "typing-inspection"}
+JSII = {"attrs", "cattrs", "jsii", "publication", "python-dateutil", "six", "typeguard", "typing-extensions"}
+DISTRIBUTIONS = {
+    (): set[str](),
+    ("lambda",): BOTO3 | {"aws-lambda-powertools", "typing-extensions"},
+    ("cdk",): JSII
+    | {"aws-cdk-asset-awscli-v1", "aws-cdk-asset-node-proxy-agent-v6", "aws-cdk-cloud-assembly-schema"}
+    | {"aws-cdk-lib", "constructs"},
+    ("cli",): BOTO3
+    | PYDANTIC
+    | {"annotated-doc", "markdown-it-py", "mdurl", "pygments", "rich", "shellingham", "typer"},
+    ("pydantic",): PYDANTIC,
+}
+
+
+@pytest.mark.parametrize("extras", DISTRIBUTIONS, ids=lambda extras: "-".join(extras) or "none")
+def test_an_extra_brings_these_distributions_and_no_more(environment: Environments, extras: tuple[str, ...]) -> None:
+    brought = distributions(path=[str(environment(*extras).folder / "brought")])
+    assert {canonicalize_name(one.name) for one in brought} == DISTRIBUTIONS[extras]
+
+
 def test_without_the_extra_the_command_says_which_one_it_needs(environment: Environments, tmp_path: Path) -> None:
     done = environment().run("idem", cwd=tmp_path)
     assert done.returncode == 1
-    assert 'pip install "idem-lambda[cli]"' in done.stderr
+    assert "its extra `cli`" in done.stderr
+    assert "idem-lambda[" not in done.stderr  # it is not published under this name
 
 
 def test_with_the_extra_the_command_derives_a_key(environment: Environments, tmp_path: Path) -> None:

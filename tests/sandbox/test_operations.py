@@ -21,7 +21,7 @@ from sandbox.stack_connection import StackConnection
 from tests.operators.conftest import cli_of
 
 RESTORED = "records-restored"
-SETTLE_SECONDS = 60.0
+WAIT_SECONDS = 60.0
 
 pytestmark = pytest.mark.e2e
 
@@ -47,7 +47,7 @@ class Operator:
             record = self.observed.record(order_key(order_id))
             return record is not None and record.status is Status.SUCCEEDED
 
-        wait_for(f"order {order_id}", recorded, seconds=SETTLE_SECONDS)
+        wait_for(f"order {order_id}", recorded, seconds=WAIT_SECONDS)
 
     def effects(self) -> Counter[str]:
         return self.observed.effects()
@@ -94,7 +94,7 @@ def operator() -> Iterator[Operator]:
 def test_a_new_version_takes_over_what_an_old_invocation_left_in_flight(operator: Operator) -> None:
     operator.send("3001", sandbox={"die": "before-effect"})
     seen: Callable[[], bool] = lambda: operator.observed.record(order_key("3001")) is not None  # noqa: E731
-    wait_for("the claim of order 3001", seen, seconds=SETTLE_SECONDS)
+    wait_for("the claim of order 3001", seen, seconds=WAIT_SECONDS)
     operator.update(payments="enqueue", front="http-api")
     operator.wait_for_effect("3001")
     assert operator.effects()["ORDER#3001"] == 1
@@ -136,7 +136,7 @@ def test_a_table_restored_from_a_backup_is_completed_from_the_ledger_before_anyt
     restored = cli_of(operator.account, RESTORED)("restore", *given, "--yes", "--json")
     assert restored.status == 0, restored.err
     assert "orders.fulfil#3003" in restored.json["written"]
-    assert "orders.fulfil#3002" not in restored.json["missing"]
+    assert "orders.fulfil#3002" not in restored.json["notDone"]
     operator.update(recordsTable=RESTORED)
     operator.let_queue_be_read(enabled=True)
     operator.let_webhooks_in(enabled=True)
@@ -148,7 +148,7 @@ def test_a_table_restored_from_a_backup_is_completed_from_the_ledger_before_anyt
 
 def test_the_end_leaves_the_restored_table_and_nothing_else(operator: Operator) -> None:
     destroy(operator.account)
-    deadline = time.monotonic() + SETTLE_SECONDS
+    deadline = time.monotonic() + WAIT_SECONDS
     while operator.functions.list_functions()["Functions"] and time.monotonic() < deadline:
         time.sleep(0.2)
     assert operator.functions.list_functions()["Functions"] == []

@@ -55,7 +55,7 @@ def test_a_stack_that_is_not_there_is_said_and_not_judged(deployed: Deployed) ->
 def test_an_effect_too_many_is_found_and_removed_with_the_rest(
     deployed: Deployed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    check = StackChecks(deployed.connection(monkeypatch), settle_seconds=8.0, run="twice")
+    check = StackChecks(deployed.connection(monkeypatch), wait_seconds=8.0, run="twice")
     deployed.account.client("dynamodb").put_item(
         TableName=deployed.outputs.ledger_table_name,
         Item={"pk": {"S": order("twice", 1).subject}, "sk": {"S": "EFFECT#from-nowhere"}},
@@ -70,7 +70,7 @@ def test_an_order_that_nobody_fulfils_is_found(deployed: Deployed, monkeypatch: 
     functions = deployed.account.client("lambda")
     found = functions.list_event_source_mappings(FunctionName=deployed.outputs.orders_function_name)
     mapping = found["EventSourceMappings"][0]["UUID"]
-    check = StackChecks(deployed.connection(monkeypatch), settle_seconds=3.0, run="never")
+    check = StackChecks(deployed.connection(monkeypatch), wait_seconds=3.0, run="never")
     functions.update_event_source_mapping(UUID=mapping, Enabled=False)
     try:
         checking = check.check()

@@ -44,7 +44,7 @@ def cell(cause: Cause, name: str, tally: Tally) -> str:
     if tally.effects[cause]:
         return "**effect made again**"
     if tally.held[cause]:
-        return "held: a person decides"
+        return "unsettled: a person decides"
     if tally.rejected[cause]:
         return "stored as failed: a person decides"
     if tally.starts[cause]:

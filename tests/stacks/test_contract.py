@@ -58,8 +58,8 @@ def test_each_handler_finds_its_settings_in_the_deployed_environment_and_needs_a
 def test_the_constructs_check_the_lives_that_the_policies_give() -> None:
     """A construct cannot see a policy: it is told by `records_kept`, whose defaults are these."""
     for policy, kept in (
-        (orders.POLICY, queue_limits.RECORDS_KEPT_SECONDS),
-        (payments.POLICY, webhook_receiver.RECORDS_KEPT_SECONDS),
+        (orders.POLICY, queue_limits.QUEUE_RECORDS_KEPT_SECONDS),
+        (payments.POLICY, webhook_receiver.WEBHOOK_RECORDS_KEPT_SECONDS),
     ):
         assert policy.retention == timedelta(seconds=kept)
 

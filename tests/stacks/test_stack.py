@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from aws_cdk.assertions import Match, Template
 from idem.cdk.queue_limits import visibility_seconds
 from idem.dynamo.schema import PARTITION_KEY, TTL_ATTRIBUTE
 from tests.cdk.reading import Json, environment, function, resources
-from tests.stacks.conftest import STAGES
+from tests.stacks.conftest import ROOT, STAGES
 
 OUTPUTS = {
     "IdempotencyTableName",
@@ -186,6 +187,14 @@ def test_an_alarm_watches_the_dead_letters_and_one_the_age_of_the_queue(template
 
 def test_the_outputs_have_the_names_that_others_read(template: Template) -> None:
     assert set(template.find_outputs("*")) == OUTPUTS
+
+
+def test_the_library_names_no_output_and_no_handler_of_this_stack() -> None:
+    """It is used from other stacks, and an example in a message of its own must not be one that only this one has."""
+    own = re.compile(rf"\b({'|'.join(OUTPUTS)}|Credits\w+|handlers\.[a-z]\w*)\b")
+    texts = {path: path.read_text(encoding="utf-8") for path in (ROOT / "idem").rglob("*.py")}
+    assert len(texts) > 50
+    assert {path: found for path, text in texts.items() if (found := own.findall(text))} == {}
 
 
 def test_nothing_has_a_physical_name(template: Template) -> None:

@@ -58,6 +58,10 @@ def test_a_scheme_is_reached_by_its_name_and_nothing_else_is() -> None:
         getattr(schemes, "nobody")  # noqa: B009 - the type checker knows that it is not there
 
 
+def test_every_scheme_is_listed_and_nothing_that_only_serves_them() -> None:
+    assert set(dir(schemes)) == {*schemes.PROVIDERS, "PROVIDERS", "Provider", "by_name", "is_thin"}
+
+
 def test_every_scheme_is_here() -> None:
     assert set(SENDERS) == schemes.PROVIDERS.keys()
 

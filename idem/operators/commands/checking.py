@@ -1,4 +1,4 @@
-"""`doctor`, `smoke`: is everything as the code expects it, and does the mechanism work here?"""
+"""`doctor`, `verify`: is everything as the code expects it, and does the mechanism work here?"""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def doctor(
     terminal.say(f"No faults, {warnings} warnings.", style="green")
 
 
-def smoke(terminal: Terminal) -> None:
+def verify(terminal: Terminal) -> None:
     """Try each verb of the store once on the real table, and remove what that made."""
     connection = terminal.connection
     found = []

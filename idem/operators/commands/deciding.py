@@ -11,8 +11,8 @@ import typer
 from idem.operators import decisions, restoring
 from idem.operators.decisions import Decision, Instruction
 from idem.operators.operator_errors import Exit, OperatorError
-from idem.operators.record_text import as_json, decided_as, now, parse_key, reading_of
-from idem.operators.restoring import Proof
+from idem.operators.record_text import as_json, decided_as, now, parse_key, reading_of, state_of
+from idem.operators.restoring import LedgerProof
 from idem.operators.terminal import Terminal
 from idem.policy import Retention
 from idem.record import Key
@@ -74,24 +74,23 @@ def restore(
     retention_days: Annotated[
         int, typer.Option(min=1, help="How long the records live: as long as anything can still be delivered again.")
     ] = Retention.WEBHOOK.days,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what is missing, and write nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what is not done, and write nothing.")] = False,
     who: Who = None,
     yes: Yes = False,
 ) -> None:
-    """After a restore from a backup: write the records that are missing of work that a table's rows prove. Reads it all."""
+    """After a restore from a backup: record as done the work that a table's rows prove. Reads the whole table."""
     connection = terminal.connection
-    store = connection.store()
-    proof = restoring.prove(store, restoring.rows_of(connection.dynamodb, from_table, key_attribute))
+    proof = restoring.prove(connection.store(), restoring.rows_of(connection.dynamodb, from_table, key_attribute))
     if proof.silent == proof.rows:
         raise OperatorError(
             f"None of the {proof.rows:,} rows of {from_table} has {key_attribute}.", "Check both names."
         )
     written: list[Key] = []
-    _say_what_is_missing(terminal, proof, from_table, key_attribute)
-    if proof.missing and not dry_run:
-        terminal.sure(f"Write {_records(len(proof.missing))} to {connection.table}?", yes=yes)
+    _say_what_is_not_done(terminal, proof, from_table, key_attribute)
+    if proof.not_done and not dry_run:
+        terminal.sure(f"Write {_records(len(proof.not_done))} to {connection.table}?", yes=yes)
         origin = {"table": from_table, "decidedBy": who or connection.who()}
-        for key in restoring.remember(store, proof.missing, timedelta(days=retention_days), origin):
+        for key in restoring.remember(connection, proof.not_done, timedelta(days=retention_days), origin):
             written.append(key)
             terminal.say(f"written: {key}")
         terminal.say(f"Done: {_records(len(written))} written.", style="green")
@@ -99,7 +98,7 @@ def restore(
         {
             "rows": proof.rows,
             "rowsWithoutKey": proof.silent,
-            "missing": [str(key) for key in proof.missing],
+            "notDone": [str(key) for key in proof.not_done],
             "written": [str(key) for key in written],
             "unreadable": [{"row": one.where, "wrong": one.wrong} for one in proof.unreadable],
         }
@@ -108,7 +107,7 @@ def restore(
         raise typer.Exit(Exit.NO)
 
 
-def _say_what_is_missing(terminal: Terminal, proof: Proof, from_table: str, key_attribute: str) -> None:
+def _say_what_is_not_done(terminal: Terminal, proof: LedgerProof, from_table: str, key_attribute: str) -> None:
     silent = f"; {proof.silent:,} of them have no {key_attribute}" if proof.silent else ""
     terminal.say(f"{proof.rows:,} rows of {from_table} were read{silent}.")
     for one in proof.unreadable:
@@ -116,11 +115,11 @@ def _say_what_is_missing(terminal: Terminal, proof: Proof, from_table: str, key_
     if proof.unreadable:
         count = len(proof.unreadable)
         left_out = "1 row was" if count == 1 else f"{count:,} rows were"
-        terminal.note(f"{left_out} left out. Mend that, and run this again: it writes only what is missing.")
-    for key in proof.missing:
-        terminal.say(f"missing: {key}")
-    if not proof.missing:
-        terminal.say(f"Every key that could be read has its record in {terminal.connection.table}.", style="green")
+        terminal.note(f"{left_out} left out. Mend that, and run this again: it writes only what is not done.")
+    for key, found in proof.not_done.items():
+        terminal.say(f"not done: {key} ({state_of(found, now()) if found else 'no record'})")
+    if not proof.not_done:
+        terminal.say(f"Every key that could be read is done in {terminal.connection.table}.", style="green")
 
 
 def _records(count: int) -> str:

@@ -60,7 +60,7 @@ def derive_key(
     intent: opt.Intent = None,
     header: opt.HeaderName = None,
     by: opt.By = None,
-    provider: opt.Provider = None,
+    provider: opt.ProviderName = None,
 ) -> None:
     """Derive the key of a sample event. Needs no AWS."""
     rules = opt.rules_of(consumer, operation, by=by, fields=field, intent=intent, header=header)
@@ -82,7 +82,7 @@ def show(
     ] = None,
     event: Annotated[str | None, typer.Option(help="A sample whose key is looked up; needs --consumer.")] = None,
     consumer: opt.ConsumerName = None,
-    provider: opt.Provider = None,
+    provider: opt.ProviderName = None,
     pages_max: opt.PagesMax = PAGES_MAX,
 ) -> None:
     """Explain a record: its state in a sentence, and what the next delivery will do."""

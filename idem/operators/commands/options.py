@@ -18,7 +18,7 @@ ConsumerName = Annotated[
     typer.Option(
         "--consumer",
         "-c",
-        help="The consumer's module, such as handlers.orders, or module:name. Its key rule and its policy are used.",
+        help="The consumer's module, such as shop.orders, or module:name. Its key rule and its policy are used.",
         rich_help_panel=KEY_RULE,
     ),
 ]
@@ -39,7 +39,7 @@ By = Annotated[
     str | None,
     typer.Option(help="message-id, event-id, deduplication-id or payload-hash.", rich_help_panel=KEY_RULE),
 ]
-Provider = Annotated[
+ProviderName = Annotated[
     str | None,
     typer.Option(help="Whose webhook a sample is; told from its headers if it has any.", rich_help_panel=KEY_RULE),
 ]
@@ -87,5 +87,5 @@ def rules_of(
             )
         return load(consumer)
     if operation is None:
-        raise OperatorError("Whose key?", "Pass --consumer handlers.orders, or --operation and a key rule.", Exit.USAGE)
+        raise OperatorError("Whose key?", "Pass --consumer shop.orders, or --operation and a key rule.", Exit.USAGE)
     return written(operation, by=by, fields=fields or [], intent=intent, header=header)

@@ -157,7 +157,7 @@ def test_a_failed_read_is_store_unavailable(dynamo: DynamoBench, clock: TestCloc
     store = DynamoStore(Raising(dynamo.client, "get_item", OSError("reset")), dynamo.table, clock=clock)
     with pytest.raises(StoreUnavailable) as failed:
         store.get(KEY)
-    assert failed.value.verb == "read"
+    assert failed.value.verb == "get"
 
 
 @pytest.mark.parametrize(

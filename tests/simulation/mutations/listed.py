@@ -134,11 +134,11 @@ MUTATIONS = [
         "batch.py",
         [
             (
-                "            yield self._lanes(self._claim(chunk))\n            self._recorder.settle()\n",
+                "            yield self._lanes(self._claim(chunk))\n            self._recorder.catch_up()\n",
                 "            yield self._lanes(self._claim(chunk))\n",
             ),
             (
-                "            yield self._lanes(late)\n            self._recorder.settle()\n",
+                "            yield self._lanes(late)\n            self._recorder.catch_up()\n",
                 "            yield self._lanes(late)\n",
             ),
             ("        self._recorder.close()\n", "        pass\n"),
@@ -174,7 +174,7 @@ MUTATIONS = [
         "batch.py",
         [
             (
-                "            self._recorder.settle(lambda: self.endings[before] is not None)\n",
+                "            self._recorder.catch_up(lambda: self.endings[before] is not None)\n",
                 "            self._recorder.flush_if_due()\n",
             ),
             (BLOCKED_BY_ITS_GROUP, "        if (\n"),

@@ -1,4 +1,4 @@
-"""`doctor`, `smoke`, on a table in the local account."""
+"""`doctor`, `verify`, on a table in the local account."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from tests.operators.records_in_every_state import SUCCEEDED
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("every_state")]
 
 
-def test_smoke_is_right_here_and_leaves_nothing(cli: Cli) -> None:
+def test_verify_is_right_here_and_leaves_nothing(cli: Cli) -> None:
     before = cli.client.scan(TableName=cli.table)["Count"]
-    ran = cli("smoke")
+    ran = cli("verify")
     assert ran.status == 0, ran.out
     assert "WRONG" not in ran.out
     assert cli.client.scan(TableName=cli.table)["Count"] == before

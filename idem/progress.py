@@ -66,7 +66,7 @@ class Worked:
         return not isinstance(self.unrecorded.outcome, NotStarted)
 
 
-Step = Waiting | Met | Claimed
+Progress = Waiting | Met | Claimed
 
 
 def chunks(waiting: Sequence[Waiting]) -> Iterator[list[Waiting]]:
