@@ -7,7 +7,7 @@ from unicodedata import combining, is_normalized, normalize
 
 from idem.errors import PROCESS_ENDS, MalformedDelivery
 
-MARKS_MAX = 30  # one after the other, as in Unicode's stream-safe text (UAX 15); sorting longer rows takes the square of their length
+MARKS_MAX = 30  # in a row, as in Unicode's stream-safe text (UAX 15): sorting a row takes the square of its length
 _ROW = re.compile(rf"[^\w\x00-\x7f]{{{MARKS_MAX + 1},}}")  # where such a row can be: no mark is a letter or a digit
 _MARKS_WITHIN = "\u0f73\u0f75\u0f81"  # no marks by their class, but made of nothing else
 MARKED = "%hex:"  # begins the text of an identity that is not given as it is
@@ -35,7 +35,7 @@ def message_of(error: BaseException) -> str:
 
 
 def composed(text: str) -> str:
-    """The text in Unicode's composed form (NFC), in linear time. Raises MalformedDelivery for more than MARKS_MAX marks in a row."""
+    """The text in Unicode's composed form (NFC). Raises MalformedDelivery for more than MARKS_MAX combining marks in a row."""
     if text.isascii():
         return text
     if _has_long_row(text):
@@ -51,7 +51,7 @@ def is_composed(text: str) -> bool:
 
 
 def exact(text: str) -> str:
-    """A text that stands for this one alone, also once it is composed: itself, or marked hex digits where another could become it."""
+    """A text that stands for this one alone, also once it is composed: itself, or marked hex digits where another could meet it."""
     if is_composed(text) and not text.startswith(MARKED):
         return text
     return hidden(text)

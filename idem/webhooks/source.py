@@ -8,6 +8,7 @@ from typing import Any
 from idem.delivery import Arrival, Delivery, Ending, Unreadable
 from idem.errors import MalformedDelivery, NotAnEvent, SecretsUnavailable, SignatureInvalid
 from idem.sources.http import LISTS_HEADERS, HttpRequest, lists_headers, parse_request, request_id
+from idem.text import exact
 from idem.webhooks import replies
 from idem.webhooks.request_parts import escaped, without
 from idem.webhooks.scheme import Event, NoMatch, ReplyStyle, Scheme, usable
@@ -38,7 +39,7 @@ class WebhookSource:
         """The deliveries of a request, most often one. Raises WrongEvent for an event that is no HTTP request."""
         handle = LISTS_HEADERS if lists_headers(event) else None
         try:
-            request = parse_request(event)
+            request = parse_request(event, self._scheme.body_bytes_max)
             self._verify(request, now_ms)
             events = self._scheme.events(request, now_ms)
         except (SignatureInvalid, MalformedDelivery, NotAnEvent, SecretsUnavailable) as error:
@@ -76,6 +77,8 @@ class WebhookSource:
     def _usable_secrets(self, read: Secrets) -> Sequence[str]:
         try:
             found = usable(read())
+        except SecretsUnavailable:
+            raise
         except Exception as error:
             raise SecretsUnavailable(f"the signing secrets could not be read: {error}") from error
         if not found:
@@ -95,19 +98,19 @@ class WebhookSource:
             id=arrival or identity.event_id,
             payload=event.payload,
             body=event.body,
-            event_id=identity.event_id,
+            event_id=exact(identity.event_id),
             scope=_scope(self._endpoint, identity.scope),
             headers=request.headers,
             handle=handle,
-            origin=origin | ({"objectId": identity.object_id} if identity.object_id else {}),
+            origin=origin | ({"objectId": exact(identity.object_id)} if identity.object_id else {}),
         )
 
 
 def _scope(endpoint: str | None, account: str | None) -> str | None:
     """What ids are unique in: the account, behind the endpoint and a slash where there is an endpoint."""
     if not endpoint:
-        return escaped(account) if account else None
-    return f"{escaped(endpoint)}/{escaped(account or '')}"
+        return exact(escaped(account)) if account else None
+    return exact(f"{escaped(endpoint)}/{escaped(account or '')}")
 
 
 def same_content(scheme: Scheme) -> Callable[[Delivery], object]:

@@ -20,7 +20,7 @@ from typing import Any
 
 from idem.errors import MalformedDelivery, SignatureInvalid
 from idem.sources.content import mapping_of, parse_json
-from idem.sources.http import HttpRequest, Reply
+from idem.sources.http import REQUEST_BYTES_MAX, HttpRequest, Reply
 from idem.webhooks.header_scheme import HeaderScheme
 from idem.webhooks.request_parts import Always, AnyOf, BodyHash, Field, Joined, written
 from idem.webhooks.scheme import Event, Identity, NoMatch, ReplyStyle, usable
@@ -40,6 +40,7 @@ class Adyen:
 
     provider: str = "adyen"
     reply_style: ReplyStyle = REPLY_STYLE
+    body_bytes_max: int = REQUEST_BYTES_MAX  # all of it is parsed before anything is proved
     varying: Sequence[str] = field(default=("eventDate", "additionalData"))
 
     def verify(self, request: HttpRequest, secrets: Sequence[str], now_ms: int) -> None:  # noqa: ARG002 - no stamp
