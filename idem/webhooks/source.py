@@ -102,7 +102,7 @@ class WebhookSource:
             scope=_scope(self._endpoint, identity.scope),
             headers=request.headers,
             handle=handle,
-            origin=origin | ({"objectId": exact(identity.object_id)} if identity.object_id else {}),
+            origin=origin | ({"objectId": identity.object_id} if identity.object_id else {}),
         )
 
 
@@ -130,4 +130,4 @@ def object_and_type(delivery: Delivery) -> list[str]:
     object_id = delivery.origin.get("objectId")
     if not object_id:
         raise MalformedDelivery("the event names no object: its key cannot be made of object and type")
-    return [*([delivery.scope] if delivery.scope else []), object_id, delivery.origin["eventType"]]
+    return [*([delivery.scope] if delivery.scope else []), exact(object_id), exact(delivery.origin["eventType"])]
