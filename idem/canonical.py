@@ -24,13 +24,15 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from enum import Enum
-from unicodedata import is_normalized, normalize
 from uuid import UUID
 
 from idem.errors import MalformedDelivery
+from idem.text import bounded, composed, is_composed
 
 HASH_VERSION = "v1"
 DIGITS_MAX = 400  # a double has at most 309 digits before its point; longer decimals are mistakes or attacks
+BITS_MAX = 65_536  # of a whole number: JSON's parser reads 4,300 digits (14,300 bits), and writing more takes the square of them
+NAME_CHARS_MAX = 100  # of a member's name in an error: enough to find it
 
 # What the encoder's text may hold that is not canonical. A match inside a string only costs time: what is undecided is walked.
 _ESCAPES = re.compile(r"\\.")
@@ -71,7 +73,7 @@ def canonical(value: object) -> bytes:
 def _is_canonical(quick: str, value: object) -> bool:
     """Whether the encoder's text of `value` is what the walk would write."""
     if "\\" in quick:
-        if "\\u" in quick and not is_normalized("NFC", _UNESCAPED.encode(value)):
+        if "\\u" in quick and not is_composed(_UNESCAPED.encode(value)):
             return False
         quick = _ESCAPES.sub("", quick)  # now every quotation mark begins or ends a string
     if _ODD_NAME.search(quick):
@@ -137,15 +139,16 @@ def _instant(value: datetime) -> datetime:
 
 
 def _string(value: str) -> str:
-    return _text(normalize("NFC", str.__str__(value)))  # a subclass may spell itself in another way
+    return _text(composed(str.__str__(value)))  # a subclass may spell itself in another way
 
 
 def _members(value: Mapping[object, object]) -> str:
     names: dict[str, object] = {}
     for name, member in value.items():
-        shown = normalize("NFC", _member_name(name))
+        shown = composed(_member_name(name))
         if shown in names:
-            raise MalformedDelivery(f"two members of an object have the same name {shown!r}: which one is meant?")
+            said = bounded(shown, NAME_CHARS_MAX)
+            raise MalformedDelivery(f"two members of an object have the same name {said!r}: which one is meant?")
         names[shown] = member
     return f"{{{','.join(f'{_text(name)}:{_walk(names[name])}' for name in sorted(names))}}}"
 
@@ -162,16 +165,13 @@ def _member_name(name: object) -> str:
 
 def _number(value: int | float | Decimal) -> str:
     """Plain decimal digits, without exponent, trailing zeros or a minus before zero."""
-    try:
-        exact = (
-            value
-            if isinstance(value, Decimal)
-            else Decimal(int(value) if isinstance(value, int) else repr(float(value)))
-        )
-    except ValueError:
-        raise MalformedDelivery("a number is too long to be hashed") from None
+    if isinstance(value, int) and value.bit_length() > BITS_MAX:
+        raise MalformedDelivery(f"a whole number of {value.bit_length()} bits is too long to be hashed")
+    exact = (
+        value if isinstance(value, Decimal) else Decimal(int(value) if isinstance(value, int) else repr(float(value)))
+    )
     if not exact.is_finite():
-        raise MalformedDelivery(f"{value} is not a number that JSON can hold")
+        raise MalformedDelivery(f"{bounded(str(value), DIGITS_MAX)} is not a number that JSON can hold")
     if exact.is_zero():
         return "0"
     sign, digits, power = exact.as_tuple()

@@ -5,6 +5,7 @@
     ├── InputRefused              hostile or broken input; nothing was claimed
     │   ├── WrongEvent            the whole event is not for this source
     │   ├── MalformedDelivery     one delivery cannot be read
+    │   │   └── TooLarge          it is above a limit, and was not looked at
     │   ├── MissingKeyPart        a part of the key is absent, null or empty
     │   ├── NotAnEvent            a provider's check of the address, which has an answer of its own
     │   ├── SignatureInvalid      a webhook whose signature does not prove its sender
@@ -58,6 +59,10 @@ class UnreportableRecord(WrongEvent):
 
 class MalformedDelivery(InputRefused):
     """One delivery whose content cannot be read."""
+
+
+class TooLarge(MalformedDelivery):
+    """A request above a limit: nothing of it was decoded, verified or parsed."""
 
 
 class MissingKeyPart(InputRefused):

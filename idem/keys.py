@@ -21,17 +21,18 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import re
+import reprlib
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from enum import Enum
 from typing import Any
-from unicodedata import normalize
 from uuid import UUID
 
 from idem.canonical import canonical, combined, digest
 from idem.delivery import MAPPINGS, SEQUENCES, Delivery
 from idem.errors import ConfigurationError, MissingKeyPart
 from idem.record import Key
+from idem.text import composed
 
 KeyRule = Callable[[Delivery], Sequence[str]]
 Path = str | tuple[str, ...]
@@ -55,16 +56,18 @@ def check_operation(operation: str) -> str:
 def make_key(operation: str, parts: Sequence[str]) -> Key:
     """The key of `operation` and an identity made of `parts`; raises MissingKeyPart for none, or an empty one.
 
-    A plain text is one part. Parts are brought to NFC, escaped ("%" and "#") and joined by "#". An identity that is too long
-    or not printable is replaced by a tagged SHA-256 of the same text.
+    A plain text is one part. Parts are brought to NFC (`composed` may refuse one), escaped ("%" and "#") and joined by "#". An
+    identity that is too long or not printable is replaced by a tagged SHA-256 of the same text.
     """
     given: Any = [parts] if isinstance(parts, str | Enum) else parts  # the user's rule may return anything
     if isinstance(given, SEQUENCES):
         given = [_unwrapped(part) for part in given]
     usable = isinstance(given, SEQUENCES) and given and all(isinstance(part, str) and part.strip() for part in given)
     if not usable:
-        raise MissingKeyPart(f"the key of {operation} has an empty part, or one that is not text: {parts!r}")
-    identity = "#".join(normalize("NFC", part).replace("%", "%25").replace("#", "%23") for part in given)
+        raise MissingKeyPart(
+            f"the key of {operation} has an empty part, or one that is not text: {reprlib.repr(parts)}"
+        )
+    identity = "#".join(composed(part).replace("%", "%25").replace("#", "%23") for part in given)
     raw = identity.encode("utf-8", "surrogatepass")
     if len(raw) > IDENTITY_BYTES_MAX or not identity.isprintable():
         identity = HASHED + hashlib.sha256(raw).hexdigest()

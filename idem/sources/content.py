@@ -14,18 +14,29 @@ from idem.text import message_of
 T = TypeVar("T")
 
 FORM_FIELDS_MAX = 1000  # a provider sends some dozens; parsing is bounded for everybody else
+NESTING_MAX = (
+    200  # levels of JSON: hashing some more of them would need more of Python's stack than a handler may have left
+)
 
 
 def parse_json(body: bytes) -> Any:
-    """The value that UTF-8 JSON text holds. Raises MalformedDelivery; NaN and Infinity are not JSON."""
+    """The value that UTF-8 JSON text holds. Raises MalformedDelivery; NaN and Infinity are not JSON.
+
+    Also above NESTING_MAX levels. How long a whole number may be is Python's limit: 4,300 digits.
+    """
     try:
-        return _DECODER.decode(body.decode("utf-8"))
+        value = _DECODER.decode(body.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise MalformedDelivery(f"the body is not UTF-8 text (byte {error.start})") from None
     except RecursionError:
         raise MalformedDelivery("the body is not usable JSON: it is nested too deeply") from None
     except ValueError as error:
         raise MalformedDelivery(f"the body is not JSON: {error}") from None
+    if body.count(b"[") + body.count(b"{") > NESTING_MAX and _levels(value) > NESTING_MAX:
+        raise MalformedDelivery(
+            f"the body is not usable JSON: it is nested too deeply, in more than {NESTING_MAX} levels"
+        )
+    return value
 
 
 def parse_form(body: bytes) -> dict[str, list[str]]:
@@ -60,6 +71,15 @@ def mapping_of(value: Any) -> Mapping[str, Any]:
 def text_of(value: Any) -> str:
     """What should be text, as text: anything else is none."""
     return value if isinstance(value, str) else ""
+
+
+def _levels(value: Any) -> int:
+    """How deeply the lists and objects of parsed JSON are nested, level by level."""
+    levels, level = 0, [value]
+    while level := [one for one in level if isinstance(one, dict | list)]:
+        levels += 1
+        level = [below for one in level for below in (one.values() if isinstance(one, dict) else one)]
+    return levels
 
 
 def _refuse_constant(name: str) -> Any:

@@ -17,6 +17,7 @@ from typing import Any
 
 from idem.errors import MalformedDelivery
 from idem.sources.content import mapping_of, parse_json
+from idem.text import exact
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,17 +80,21 @@ def s3_record(record: Mapping[str, Any]) -> Unwrapped:
     bucket, changed = mapping_of(where.get("bucket")).get("name"), mapping_of(where.get("object"))
     if not isinstance(bucket, str) or not isinstance(changed.get("key"), str):
         raise MalformedDelivery("the S3 record names no bucket or no object key")
-    version, sequencer = changed.get("versionId") or "", changed.get("sequencer") or ""
+    event, version, sequencer = (
+        str(found or "") for found in (record.get("eventName", ""), changed.get("versionId"), changed.get("sequencer"))
+    )
     if not version and not sequencer:
         raise MalformedDelivery(
             "the S3 record has neither a version nor a sequencer: nothing tells one change from the next"
         )
-    event_id = "/".join([str(record.get("eventName", "")), str(version), str(sequencer), changed["key"]])
-    return Unwrapped(payload=record, event_id=event_id, scope=bucket)
+    if "/" in event + version + sequencer:  # S3 writes none there; it would move the key's beginning
+        raise MalformedDelivery("the S3 record has a slash in its event's name, its version or its sequencer")
+    event_id = "/".join([event, version, sequencer, changed["key"]])
+    return Unwrapped(payload=record, event_id=exact(event_id), scope=exact(bucket))
 
 
 def _required(content: Mapping[str, Any], name: str, what: str) -> str:
     value = content.get(name)
     if not isinstance(value, str) or not value:
         raise MalformedDelivery(f"the {what} has no {name}")
-    return value
+    return exact(value)

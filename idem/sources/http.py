@@ -21,7 +21,7 @@ from typing import Any
 from urllib.parse import quote
 
 from idem import results
-from idem.errors import MalformedDelivery, WrongEvent
+from idem.errors import MalformedDelivery, TooLarge, WrongEvent
 from idem.results import HttpResult, NotKept, ResultId
 from idem.sources.content import text_of
 from idem.text import writable
@@ -29,6 +29,14 @@ from idem.text import writable
 JSON = "application/json"
 REPLAYED_HEADER = "idempotent-replayed"  # Stripe's own name for it
 BODY_BYTES_MAX = 5_000_000  # Lambda takes 6 MB; a larger result is said to be omitted
+REASON_CHARS_MAX = 500  # of an error in an answer: it may quote what came in
+REQUEST_BYTES_MAX = (
+    1_048_576  # of a request's body, unless its source says otherwise: thirty times that in memory once it is parsed
+)
+LAMBDA_BYTES_MAX = 6 * 1_048_576  # of any event; a body that is only hashed before it is verified may have them all
+QUERY_CHARS_MAX = (
+    65_536  # a load balancer takes a request line of 16 KB, other front doors take less; encoding makes three of one
+)
 RETRY_AFTER_S = 5  # when nothing says when the next try could succeed
 
 LISTS_HEADERS = "lists-headers"
@@ -90,8 +98,12 @@ def shown(result: Any, bytes_max: int = BODY_BYTES_MAX) -> Any:
             return {"resultOmitted": stored.text} if stored.kind == "omitted" else value
 
 
-def parse_request(event: Any) -> HttpRequest:
-    """The request in an event. Raises WrongEvent if it is none, MalformedDelivery if its body cannot be decoded."""
+def parse_request(event: Any, body_bytes_max: int = REQUEST_BYTES_MAX) -> HttpRequest:
+    """The request in an event.
+
+    Raises WrongEvent if it is none, TooLarge if its body or query is above the limit, MalformedDelivery if its body cannot be
+    decoded.
+    """
     context = event.get("requestContext") if isinstance(event, Mapping) else None
     if not isinstance(context, Mapping):
         raise WrongEvent(
@@ -108,7 +120,7 @@ def parse_request(event: Any) -> HttpRequest:
         method=str(method),
         path=str(path),
         headers=_headers(event),
-        body=_body(event),
+        body=_body(event, body_bytes_max),
         request_id=request_id(event),
         query=_query(event),
         context=context,
@@ -143,6 +155,13 @@ def _headers(event: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _query(event: Mapping[str, Any]) -> str:
+    query = _written_query(event)
+    if len(query) > QUERY_CHARS_MAX:
+        raise TooLarge(f"the query of the request has {len(query)} characters; at most {QUERY_CHARS_MAX} are read")
+    return query
+
+
+def _written_query(event: Mapping[str, Any]) -> str:
     """The query as it arrived or, where the event has only its parts, written again in their order."""
     raw = event.get("rawQueryString")
     if isinstance(raw, str):
@@ -164,11 +183,20 @@ def _quoted(text: str) -> str:
     return quote(text.encode("utf-8", "surrogatepass"), safe="")
 
 
-def _body(event: Mapping[str, Any]) -> bytes:
+def _body(event: Mapping[str, Any], bytes_max: int) -> bytes:
     body = event.get("body") or ""
     if not isinstance(body, str):
         raise MalformedDelivery("the body of the event is not text")
-    if not event.get("isBase64Encoded"):
+    encoded = bool(event.get("isBase64Encoded"))
+    least = len(body) // 4 * 3 - 2 if encoded else len(body)  # base64 ends in at most two characters of padding
+    found = _decoded(body, encoded=encoded) if least <= bytes_max else b""
+    if (size := max(least, len(found))) > bytes_max:
+        raise TooLarge(f"the body of the request has {size} bytes; at most {bytes_max} are read")
+    return found
+
+
+def _decoded(body: str, *, encoded: bool) -> bytes:
+    if not encoded:
         return body.encode("utf-8", "surrogatepass")
     try:
         return base64.b64decode(body, validate=True)

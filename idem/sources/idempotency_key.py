@@ -12,6 +12,7 @@
 | request | answer |
 |---|---|
 | without a key, or with one that cannot be read | 400 |
+| with a body or a query above the limit | 413 |
 | by nobody who is known | 401 |
 | the first one | what the work returned |
 | while the first one runs | 409 and Retry-After |
@@ -27,7 +28,7 @@ ASCII characters; ask clients for a UUID.
 
 A key belongs to its caller: two callers with the same key are two requests. So `caller` must come from what authenticated the
 request, never from what the client says about itself. Callers are compared byte for byte: one whose name is not in Unicode's
-composed form, or has a percent sign, is percent-encoded in the delivery's scope.
+composed form is written as hex digits in the delivery's scope.
 
 A result above the policy's `result_bytes_max` is not kept; its replay has status 200 and says so. Return large results by
 reference. Method, path, query and payload are compared; `check=None` switches that off.
@@ -39,8 +40,6 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
-from unicodedata import is_normalized
-from urllib.parse import quote
 
 from idem.arguments import check_function
 from idem.delivery import (
@@ -58,13 +57,23 @@ from idem.delivery import (
     Unreadable,
     Unsettled,
 )
-from idem.errors import InputRefused, MalformedDelivery, MissingKeyPart, RequestMismatch, StoredFailure, UnknownCaller
+from idem.errors import (
+    InputRefused,
+    MalformedDelivery,
+    MissingKeyPart,
+    RequestMismatch,
+    StoredFailure,
+    TooLarge,
+    UnknownCaller,
+)
 from idem.flow import failure_of
 from idem.results import HttpResult
 from idem.sources.content import parse_json, understood
 from idem.sources.http import (
     LISTS_HEADERS,
+    REASON_CHARS_MAX,
     REPLAYED_HEADER,
+    REQUEST_BYTES_MAX,
     RETRY_AFTER_S,
     HttpRequest,
     Reply,
@@ -74,7 +83,7 @@ from idem.sources.http import (
     request_id,
     shown,
 )
-from idem.text import message_of, writable
+from idem.text import bounded, exact, message_of, writable
 
 HEADER = "idempotency-key"
 BARE = re.compile(r"[!#-+\--~]{1,255}")  # visible ASCII; a comma or quote would be two headers, or half a string
@@ -111,7 +120,7 @@ class IdempotencyKeySource:
     caller: who sent it. check: what must be the same whenever the key is, for consumers without a check of their own; None lets a
     key answer for any request of its caller. A parser that makes objects of its own needs a check of its own, too.
     failures: by the name of an error's class, the status of a permanent failure; its message is shown to
-    the client. Permanent failures that are not listed are answered 500, without their message.
+    the client. Permanent failures that are not listed are answered 500, without their message. body_bytes_max: of a request.
     """
 
     def __init__(
@@ -121,12 +130,14 @@ class IdempotencyKeySource:
         failures: Mapping[str, int] | None = None,
         parse: Callable[[bytes], Any] = parse_json,
         check: Callable[[Delivery], object] | None = same_request,
+        body_bytes_max: int = REQUEST_BYTES_MAX,
     ) -> None:
         check_function(
             "caller", caller, "the request", give='a function, such as caller_at("authorizer", "jwt", "claims", "sub")'
         )
         check_function("parse", parse, "the body", give="a function of bytes")
         self.check = check
+        self._body_bytes_max = body_bytes_max
         self._caller = caller
         self._failures = dict(failures or {})
         self._parse = parse
@@ -135,7 +146,7 @@ class IdempotencyKeySource:
         """The one delivery of a request. Raises WrongEvent for an event that is no HTTP request."""
         handle = LISTS_HEADERS if lists_headers(event) else None
         try:
-            return [self._delivery(parse_request(event), handle)]
+            return [self._delivery(parse_request(event, self._body_bytes_max), handle)]
         except (MalformedDelivery, MissingKeyPart, UnknownCaller) as error:
             return [Unreadable(id=request_id(event), error=error, handle=handle)]
 
@@ -178,10 +189,8 @@ class IdempotencyKeySource:
             case Rejected(error=error, recorded=True):
                 failure = failure_of(error, reclaimable=False)
                 return self._failure(failure.type, failure.message, {})
-            case Rejected(error=UnknownCaller() as error):
-                return _problem(401, message_of(error))
             case Rejected(error=InputRefused() as error):
-                return _problem(400, message_of(error))
+                return _problem(_refused_status(error), bounded(message_of(error), REASON_CHARS_MAX))
             case Retry() | Overtaken() | Unsettled() | Rejected():
                 return _problem(503, "the request failed, and may be sent again", {"retry-after": str(RETRY_AFTER_S)})
             case Unavailable() | NotStarted():
@@ -194,11 +203,14 @@ class IdempotencyKeySource:
         return _problem(500, "the request failed, and cannot succeed under this key", headers)
 
 
-def exact(caller: str) -> str:
-    """A text for each caller that no normalisation makes another one's: as it is, or percent-encoded where it could meet one."""
-    if "%" not in caller and is_normalized("NFC", caller):
-        return caller
-    return quote(caller.encode("utf-8", "surrogatepass"), safe="")
+def _refused_status(error: InputRefused) -> int:
+    match error:
+        case UnknownCaller():
+            return 401
+        case TooLarge():
+            return 413
+        case _:
+            return 400
 
 
 def parse_key(header: str | None) -> str:

@@ -26,10 +26,8 @@ from idem.delivery import (
 from idem.errors import IdemError, RequestMismatch, WrongEvent
 from idem.sources.content import understood
 from idem.sources.envelopes import Envelope, Unwrapped, bare, s3_record, sns
-from idem.sources.http import BODY_BYTES_MAX, shown
+from idem.sources.http import BODY_BYTES_MAX, REASON_CHARS_MAX, shown
 from idem.text import bounded, message_of
-
-REASON_CHARS_MAX = 500  # of an error that is raised or returned: Lambda logs it whole
 
 
 class Undone(IdemError):

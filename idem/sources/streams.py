@@ -14,6 +14,7 @@ from idem.arguments import check_function
 from idem.delivery import Arrival, Delivery, Done, Ending, Rejected, Unreadable
 from idem.errors import IdemError, MalformedDelivery, RequestMismatch, UnreportableRecord, WrongEvent
 from idem.sources.content import mapping_of, parse_json, text_of, understood
+from idem.text import exact
 
 
 class StreamSource:
@@ -77,7 +78,7 @@ class KinesisSource(StreamSource):
             id=number,
             payload=payload,
             body=raw,
-            event_id=text_of(record.get("eventID")) or None,
+            event_id=exact(text_of(record.get("eventID"))) or None,
             group=partition,
             origin={"source": "kinesis", "stream": _stream(record), "sequenceNumber": number},
         )
@@ -100,7 +101,7 @@ class DynamoStreamSource(StreamSource):
         return Delivery(
             id=number,
             payload={"eventName": record.get("eventName"), **change},
-            event_id=text_of(record.get("eventID")) or None,
+            event_id=exact(text_of(record.get("eventID"))) or None,
             group=repr(sorted((name, repr(value)) for name, value in keys.items())),
             origin={"source": "dynamodb", "stream": _stream(record), "sequenceNumber": number},
         )

@@ -11,7 +11,8 @@ Nothing is claimed before the queue: a provider that delivers twice puts two mes
 queue most second messages do not even get there: the deduplication id is the event's identity, and holds for five minutes.
 
 The message's body is the event as it arrived: the raw bytes, or one event of a batch as JSON. A form, and what cannot be sent as
-text (SQS takes no control characters), is sent as its payload, in JSON and ASCII. The attributes carry what the key needs:
+text (SQS takes no control characters), is sent as its payload, in JSON and ASCII. The attributes carry what the key needs; a
+value that SQS would not take is sent as marked hex digits, which `forwarded_event` reads:
 
 | attribute | |
 |---|---|
@@ -31,9 +32,10 @@ from typing import Any
 
 from idem.clock import Clock, SystemClock
 from idem.delivery import Arrival, Delivery, Done, Ending, Outcome, Rejected, Unavailable, Unreadable, tell
-from idem.errors import InputRefused, MalformedDelivery, MissingKeyPart, StoreUnavailable
+from idem.errors import InputRefused, MissingKeyPart, StoreUnavailable, TooLarge
 from idem.keys import check_operation, make_key
 from idem.record import Key
+from idem.text import MARKED, hidden, unhidden
 from idem.webhooks.source import WebhookSource
 
 EVENT_ID, SCOPE = "webhook-event-id", "webhook-scope"
@@ -47,7 +49,7 @@ Message = dict[str, Any]
 
 def forwarded_event(delivery: Delivery) -> Sequence[str]:
     """A key rule for the queue's consumer: the same key that `keys.event_id()` makes where the webhook is worked on inline."""
-    event_id, scope = delivery.headers.get(EVENT_ID), delivery.headers.get(SCOPE)
+    event_id, scope = (unhidden(delivery.headers.get(name, "")) for name in (EVENT_ID, SCOPE))
     if not event_id:
         raise MissingKeyPart(
             f"message {delivery.id} was not put there by a Forwarder: it has no attribute {EVENT_ID!r}"
@@ -116,7 +118,7 @@ class Forwarder:
         message: Message = {
             "MessageBody": _text(delivery),
             "MessageAttributes": {
-                name: {"DataType": "String", "StringValue": _sendable(value)}
+                name: {"DataType": "String", "StringValue": hidden(value) if _unsendable(value) else value}
                 for name, value in attributes.items()
                 if value
             },
@@ -128,7 +130,7 @@ class Forwarder:
                 group = hashlib.sha256(group.encode("utf-8", "surrogatepass")).hexdigest()
             message |= {"MessageDeduplicationId": identity, "MessageGroupId": group}
         if _size(message) > BYTES_MAX:
-            raise MalformedDelivery(f"the event has {_size(message)} bytes; a message can have {BYTES_MAX}")
+            raise TooLarge(f"the event has {_size(message)} bytes; a message can have {BYTES_MAX}")
         return message
 
     def _send(self, batch: dict[int, Message]) -> dict[int, Outcome]:
@@ -175,11 +177,9 @@ def _text(delivery: Delivery) -> str:
     return text
 
 
-def _sendable(value: str) -> str:
-    """An attribute's value; one that SQS would not take is hashed, so that two of them stay two."""
-    if UNSENDABLE.search(value):
-        return f"sha256:{hashlib.sha256(value.encode('utf-8', 'surrogatepass')).hexdigest()}"
-    return value
+def _unsendable(value: str) -> bool:
+    """Whether an attribute cannot be sent as it is: SQS would not take it, or `forwarded_event` would read another one."""
+    return UNSENDABLE.search(value) is not None or value.startswith(MARKED)
 
 
 def _size(message: Message) -> int:

@@ -30,7 +30,7 @@ from typing import Any
 from idem.clock import milliseconds
 from idem.errors import ConfigurationError, MalformedDelivery, NotAnEvent, SignatureInvalid
 from idem.sources.content import parse_form, parse_json, understood
-from idem.sources.http import HttpRequest, Reply
+from idem.sources.http import REQUEST_BYTES_MAX, HttpRequest, Reply
 from idem.webhooks.header_forms import Form, Plain, check_length
 from idem.webhooks.request_parts import Always, BodyHash, Header, Part
 from idem.webhooks.scheme import TOLERANCE, Event, Identity, NoMatch, ReplyStyle, Unit, check_time, usable
@@ -65,7 +65,7 @@ class HeaderScheme:
     its own; unit: how it is written, if it is in the signature header. signed_stamp: the field of the body that holds it, in
     epoch milliseconds. tolerance: how far it may be from now; None for no check.
     parse: from the request to its payload. batched: the payload is a list of events. check: what must be true of an event.
-    url: the address as it was registered with the provider, for schemes that sign it.
+    url: the address as it was registered with the provider, for schemes that sign it. body_bytes_max: of a request.
     """
 
     provider: str
@@ -86,6 +86,7 @@ class HeaderScheme:
     check: PayloadCheck = lambda _payload: None
     handshake: Handshake = lambda _payload: None
     url: str | None = None
+    body_bytes_max: int = REQUEST_BYTES_MAX
     varying: Sequence[str] = ()
     reply_style: ReplyStyle = field(default_factory=ReplyStyle)
     _contents: Contents = field(init=False, repr=False, compare=False)

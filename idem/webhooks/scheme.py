@@ -18,6 +18,7 @@ from idem.sources.http import HttpRequest, Reply
 
 TOLERANCE = timedelta(minutes=5)  # what most providers' own libraries use; here in both directions
 HEADER_CHARS_MAX = 4096  # 16 signatures of 128 characters and their stamp are half of it
+SECRETS_MAX = 32  # that are tried for one request: each costs a hash of the whole body
 SIGNATURES_MAX = 16  # in one header: a provider sends one for each active secret, an attacker could send thousands
 STAMP_CHARS_MAX = 40  # ISO 8601 with microseconds and zone has 32
 STAMP_DIGITS_MAX = 15  # epoch milliseconds have 13 digits until the year 2286
@@ -69,6 +70,11 @@ class Scheme(Protocol):
 
     @property
     def reply_style(self) -> ReplyStyle: ...
+
+    @property
+    def body_bytes_max(self) -> int:
+        """Of a request's body: a larger one is refused before anything of it is decoded or verified."""
+        ...
 
     @property
     def varying(self) -> Sequence[str]:
@@ -135,8 +141,13 @@ def check_time(stamp_ms: int, now_ms: int, tolerance_ms: float) -> None:
 
 
 def usable(secrets: Sequence[str]) -> list[str]:
-    """The secrets that are not blank: anybody can sign with an empty one."""
-    return [secret for secret in secrets if secret and not secret.isspace()]
+    """The secrets that are not blank: anybody can sign with an empty one. Raises SecretsUnavailable for too many."""
+    found = [secret for secret in secrets if secret and not secret.isspace()]
+    if len(found) > SECRETS_MAX:
+        raise SecretsUnavailable(
+            f"there are {len(found)} signing secrets, and at most {SECRETS_MAX} are tried: keep those that are active"
+        )
+    return found
 
 
 def unusable(position: int, form: str) -> SecretsUnavailable:

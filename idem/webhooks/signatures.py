@@ -20,9 +20,8 @@ from functools import lru_cache
 from typing import Literal, Protocol
 
 from idem.webhooks import ed25519
-from idem.webhooks.scheme import unusable
+from idem.webhooks.scheme import SECRETS_MAX, unusable
 
-KEYS_MAX = 32  # two secrets of each scheme there is
 PUBLIC_KEY_SIGNATURES_MAX = 4  # each costs milliseconds, where a hash costs microseconds
 PUBLIC_PREFIX, PRIVATE_PREFIX = "whpk_", "whsk_"  # Standard Webhooks' marks of an asymmetric key pair
 
@@ -100,7 +99,7 @@ class Hmac:
 HEX_SHA256, BASE64_SHA256 = Hmac(encoding="hex"), Hmac(encoding="base64")
 
 
-@lru_cache(maxsize=KEYS_MAX)
+@lru_cache(maxsize=SECRETS_MAX)
 def _keyed(key: bytes, algorithm: str) -> hmac.HMAC:
     """The state of a keyed hash before its first byte, to be copied: preparing it costs as much as hashing a small body."""
     return hmac.new(key, digestmod=algorithm)

@@ -9,6 +9,7 @@ from idem.arguments import check_function, check_object
 from idem.delivery import Arrival, Delivery, Ending, Unreadable
 from idem.errors import MalformedDelivery, NotAnEvent, SecretsUnavailable, SignatureInvalid
 from idem.sources.http import LISTS_HEADERS, HttpRequest, lists_headers, parse_request, request_id
+from idem.text import exact
 from idem.webhooks import replies
 from idem.webhooks.request_parts import escaped, without
 from idem.webhooks.scheme import Event, NoMatch, ReplyStyle, Scheme, usable
@@ -41,7 +42,7 @@ class WebhookSource:
         """The deliveries of a request, most often one. Raises WrongEvent for an event that is no HTTP request."""
         handle = LISTS_HEADERS if lists_headers(event) else None
         try:
-            request = parse_request(event)
+            request = parse_request(event, self._scheme.body_bytes_max)
             self._verify(request, now_ms)
             events = self._scheme.events(request, now_ms)
         except (SignatureInvalid, MalformedDelivery, NotAnEvent, SecretsUnavailable) as error:
@@ -79,6 +80,8 @@ class WebhookSource:
     def _usable_secrets(self, read: Secrets) -> Sequence[str]:
         try:
             found = usable(read())
+        except SecretsUnavailable:
+            raise
         except Exception as error:
             raise SecretsUnavailable(f"the signing secrets could not be read: {error}") from error
         if not found:
@@ -98,7 +101,7 @@ class WebhookSource:
             id=arrival or identity.event_id,
             payload=event.payload,
             body=event.body,
-            event_id=identity.event_id,
+            event_id=exact(identity.event_id),
             scope=_scope(self._endpoint, identity.scope),
             headers=request.headers,
             handle=handle,
@@ -109,8 +112,8 @@ class WebhookSource:
 def _scope(endpoint: str | None, account: str | None) -> str | None:
     """What ids are unique in: the account, behind the endpoint and a slash where there is an endpoint."""
     if not endpoint:
-        return escaped(account) if account else None
-    return f"{escaped(endpoint)}/{escaped(account or '')}"
+        return exact(escaped(account)) if account else None
+    return exact(f"{escaped(endpoint)}/{escaped(account or '')}")
 
 
 def same_content(scheme: Scheme) -> Callable[[Delivery], object]:
@@ -130,4 +133,4 @@ def object_and_type(delivery: Delivery) -> list[str]:
     object_id = delivery.origin.get("objectId")
     if not object_id:
         raise MalformedDelivery("the event names no object: its key cannot be made of object and type")
-    return [*([delivery.scope] if delivery.scope else []), object_id, delivery.origin["eventType"]]
+    return [*([delivery.scope] if delivery.scope else []), exact(object_id), exact(delivery.origin["eventType"])]

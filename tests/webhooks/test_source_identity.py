@@ -2,25 +2,42 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from idem import Consumer, Delivery, MemoryStore, Policy, Retention, Unreadable, WebhookSource, keys
+from idem import (
+    Consumer,
+    Delivery,
+    Forwarder,
+    MemoryStore,
+    Policy,
+    Retention,
+    SqsSource,
+    Unreadable,
+    WebhookSource,
+    keys,
+)
 from idem.delivery import Arrival, Work
 from idem.errors import MalformedDelivery, SignatureInvalid
+from idem.keys import make_key
+from idem.record import Key
 from idem.testing import START_MS, ManualClock
 from idem.webhooks import schemes
+from idem.webhooks.forwarder import forwarded_event
 from idem.webhooks.header_scheme import HeaderScheme
 from idem.webhooks.scheme import Scheme
 from idem.webhooks.signatures import HEX_SHA256
 from idem.webhooks.signed_requests import as_event, sign
 from idem.webhooks.source import object_and_type, same_content
-from tests.webhooks.senders import HUBSPOT, URL
+from tests.webhooks.senders import HUBSPOT, NOW, SENDERS, URL
 
 SECRET = "whsec_test"
 SNAPSHOT = {
@@ -245,3 +262,167 @@ def test_forms_are_events_too() -> None:
         "slack", b"payload=%7B%22trigger_id%22%3A%221.3%22%2C%22type%22%3A%22block_actions%22%7D", ["s"], START_MS
     )
     assert schemes.slack().events(part, START_MS)[0].identity.event_id == "1.3"
+
+
+Ways = Mapping[str, Callable[..., tuple[Any, dict[str, str]]]]
+"""How a provider can name an event: from the texts that name it to the body (an object, or a form) and the headers."""
+
+
+def _adyen(code: str, reference: str, success: str, merchant: str) -> tuple[Any, dict[str, str]]:
+    item = {"eventCode": code, "pspReference": reference, "success": success, "merchantAccountCode": merchant}
+    return {"notificationItems": [{"NotificationRequestItem": item}]}, {}
+
+
+def _of_subscription(portal: str, subscription: str, moment: str, event: str, **objects: str) -> Any:
+    return [
+        {"portalId": portal, "subscriptionId": subscription, "occurredAt": moment, "eventId": event, **objects}
+        | {"subscriptionType": "contact.creation"}
+    ]
+
+
+WAYS: Mapping[str, Ways] = {
+    "stripe": {
+        "id": lambda one: ({**SNAPSHOT, "id": one}, {}),
+        "id, account": lambda one, account: ({**SNAPSHOT, "id": one, "account": account}, {}),
+    },
+    "standard": {"id": lambda one: ({"type": "x"}, {"webhook-id": one})},
+    "svix": {"id": lambda one: ({"type": "x"}, {"svix-id": one})},
+    "github": {"id": lambda one: ({}, {"x-github-delivery": one})},
+    "shopify": {
+        "id, shop": lambda one, shop: ({}, {"x-shopify-webhook-id": one, "x-shopify-shop-domain": shop}),
+    },
+    "slack": {
+        "id": lambda one: ({"event_id": one}, {}),
+        "id, team": lambda one, team: ({"event_id": one, "team_id": team}, {}),
+    },
+    "square": {"id, merchant": lambda one, who: ({"event_id": one, "type": "x", "merchant_id": who}, {})},
+    "paddle": {"id": lambda one: ({"event_id": one, "event_type": "x"}, {})},
+    "twilio": {
+        "token": lambda one: ("x=1", {"i-twilio-idempotency-token": one}),
+        "token, account": lambda one, account: (
+            urlencode({"AccountSid": account}, errors="surrogatepass"),
+            {"i-twilio-idempotency-token": one},
+        ),
+        "sid, status": lambda sid, status: (
+            urlencode({"MessageSid": sid, "MessageStatus": status}, errors="surrogatepass"),
+            {"i-twilio-idempotency-token": ""},
+        ),
+        "body": lambda one: (
+            urlencode({"Digits": one}, errors="surrogatepass"),
+            {"i-twilio-idempotency-token": ""},
+        ),
+    },
+    "hubspot": {
+        "object": lambda a, b, c, d, e: (_of_subscription(a, b, c, d, objectId=e), {}),
+        "pair": lambda a, b, c, d, e, f: (_of_subscription(a, b, c, d, fromObjectId=e, toObjectId=f), {}),
+    },
+    "adyen": {
+        "code, reference, merchant": lambda code, reference, merchant: _adyen(code, reference, "", merchant),
+        "with success": _adyen,
+    },
+    "adyen_platform": {
+        "type, id, time": lambda kind, one, time: ({"type": kind, "data": {"id": one}, "timestamp": time}, {}),
+        "body": lambda one: ({"note": one}, {}),
+    },
+    "linear": {"id, organization": lambda one, who: ({"type": "x", "organizationId": who}, {"linear-delivery": one})},
+    "zendesk": {
+        "id, account": lambda one, account: ({"account_id": account}, {"x-zendesk-webhook-invocation-id": one})
+    },
+    "lemon_squeezy": {
+        "four": lambda name, kind, one, time: (
+            {"meta": {"event_name": name}, "data": {"type": kind, "id": one, "attributes": {"updated_at": time}}},
+            {},
+        ),
+        "body": lambda one: ({"meta": {"event_name": "x"}, "note": one}, {}),
+    },
+    "discord": {
+        "id, application": lambda one, who: ({"id": one, "application_id": who}, {}),
+        "body, application": lambda note, who: ({"note": note, "application_id": who}, {}),
+    },
+}
+
+PLAIN_HOSTILE = ("a", "b", "a/b", "/", "%2F", "%", "%25", "a#b", "true", "x" * 600, "\x00", "a\x00", "\ud800")
+COMPOSED_HOSTILE = ("é", "e\u0301", "\u212b", "a\u0301" * 3, "a" + "\u0301" * 40, "a" + "\u0301" * 41)
+MARKED_HOSTILE = (
+    "%hex:61",
+    "%hex:c3a9",
+    "%hex:65cc81",
+    *(mark + "0" * 64 for mark in ("sha256:", "sha256%3A", "%sha256:")),
+)
+HOSTILE = st.sampled_from([*PLAIN_HOSTILE, *COMPOSED_HOSTILE, *MARKED_HOSTILE])
+
+
+@st.composite
+def named_events(draw: st.DrawFn, name: str) -> tuple[str | None, str, tuple[str, ...]]:
+    """An endpoint, a way to name an event, and the texts that name it."""
+    way = draw(st.sampled_from(sorted(WAYS[name])))
+    count = WAYS[name][way].__code__.co_argcount
+    texts = draw(st.lists(HOSTILE | st.text(min_size=1, max_size=3).filter(str.strip), min_size=count, max_size=count))
+    return draw(st.none() | HOSTILE), way, tuple(texts)
+
+
+def read_by_name(
+    name: str, endpoint: str | None, way: str, texts: Sequence[str]
+) -> tuple[dict[str, Any], WebhookSource]:
+    sender = SENDERS[name]
+    content, headers = WAYS[name][way](*texts)
+    body = content.encode() if isinstance(content, str) else json.dumps(content).encode()
+    usual = {"x-github-event": "x", "x-shopify-topic": "x"}
+    sent = sign(name, body, [sender.signs], NOW, url=sender.url, headers=usual | headers)
+    return as_event(sent), WebhookSource(sender.scheme, lambda: [sender.verifies], endpoint=endpoint)
+
+
+class Sent:
+    """A queue that keeps what it was sent, in the form in which Lambda delivers it."""
+
+    def __init__(self) -> None:
+        self.records: list[dict[str, Any]] = []
+
+    def send_message_batch(self, *, QueueUrl: str, Entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:  # noqa: ARG002, N803
+        for entry in Entries:
+            attributes = {
+                name: {"stringValue": value["StringValue"], "dataType": "String"}
+                for name, value in entry["MessageAttributes"].items()
+            }
+            record = {"messageId": "m", "eventSource": "aws:sqs", "body": entry["MessageBody"]}
+            self.records.append(record | {"messageAttributes": attributes})
+        return {"Successful": [{"Id": entry["Id"], "MessageId": "m"} for entry in Entries]}
+
+
+@pytest.mark.parametrize("name", sorted(SENDERS))
+@given(st.data())
+def test_two_events_have_one_key_if_and_only_if_they_are_named_alike_inline_and_behind_a_queue(
+    name: str, data: st.DataObject
+) -> None:
+    one = data.draw(named_events(name))
+    other = data.draw(st.just(one) | named_events(name))
+
+    def key(named: tuple[str | None, str, tuple[str, ...]]) -> Key:
+        event, source = read_by_name(name, *named)
+        inline = make_key("o", keys.event_id()(delivery(source.read(event, NOW)[0])))
+        queue = Sent()
+        Forwarder(source=source, client=queue, queue_url="q", clock=ManualClock(NOW))(event)
+        (queued,) = SqsSource().read({"Records": queue.records}, NOW)
+        assert make_key("o", forwarded_event(delivery(queued))) == inline
+        return inline
+
+    assert (key(one) == key(other)) == (one == other)
+
+
+@pytest.mark.parametrize(
+    ("name", "forged", "meant"),
+    [
+        ("twilio", ("token", "SM1/sent"), ("sid, status", "SM1", "sent")),
+        ("twilio", ("token", f"sha256:{hashlib.sha256(b'Digits=7').hexdigest()}"), ("body", "7")),
+        ("adyen", ("code, reference, merchant", "A", "P/true", "M"), ("with success", "A", "P", "true", "M")),
+        ("adyen", ("with success", "A/B", "P", "true", "M"), ("with success", "A", "B/P", "true", "M")),
+    ],
+)
+def test_an_id_cannot_be_written_like_an_id_of_another_kind(
+    name: str, forged: tuple[str, ...], meant: tuple[str, ...]
+) -> None:
+    found = []
+    for way, *texts in (forged, meant):
+        event, source = read_by_name(name, None, way, texts)
+        found.append(make_key("o", keys.event_id()(delivery(source.read(event, NOW)[0]))))
+    assert found[0] != found[1]

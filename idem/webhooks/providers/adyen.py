@@ -20,9 +20,9 @@ from typing import Any
 
 from idem.errors import MalformedDelivery, SignatureInvalid
 from idem.sources.content import mapping_of, parse_json
-from idem.sources.http import HttpRequest, Reply
+from idem.sources.http import REQUEST_BYTES_MAX, HttpRequest, Reply
 from idem.webhooks.header_scheme import HeaderScheme
-from idem.webhooks.request_parts import Always, AnyOf, BodyHash, Field, Joined, written
+from idem.webhooks.request_parts import Always, AnyOf, BodyHash, Field, Joined, escaped, written
 from idem.webhooks.scheme import Event, Identity, NoMatch, ReplyStyle, usable
 from idem.webhooks.signatures import Hmac, hex_key
 
@@ -40,6 +40,7 @@ class Adyen:
 
     provider: str = "adyen"
     reply_style: ReplyStyle = REPLY_STYLE
+    body_bytes_max: int = REQUEST_BYTES_MAX  # all of it is parsed before anything is proved
     varying: Sequence[str] = field(default=("eventDate", "additionalData"))
 
     def verify(self, request: HttpRequest, secrets: Sequence[str], now_ms: int) -> None:  # noqa: ARG002 - no stamp
@@ -113,7 +114,7 @@ def _event(item: dict[str, Any]) -> Event:
         raise MalformedDelivery("a notification has no eventCode or no pspReference")
     success = _signed_text(item.get("success"))
     identity = Identity(
-        event_id=f"{code}/{reference}/{success}" if success else f"{code}/{reference}",
+        event_id="/".join(escaped(part) for part in (code, reference, success) if part),
         event_type=code,
         scope=_signed_text(item.get("merchantAccountCode")) or None,
         object_id=_signed_text(item.get("originalReference")) or reference,

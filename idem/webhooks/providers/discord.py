@@ -9,7 +9,7 @@ from typing import Any
 from idem.sources.http import Reply, json_reply
 from idem.webhooks import ed25519
 from idem.webhooks.header_scheme import HeaderScheme, Stamp
-from idem.webhooks.request_parts import Always, AnyOf, BodyHash, Field, Header
+from idem.webhooks.request_parts import Always, AnyOf, BodyHash, Field, Header, Own
 from idem.webhooks.scheme import TOLERANCE, ReplyStyle
 from idem.webhooks.signatures import Ed25519, Ed25519Verify
 
@@ -26,7 +26,7 @@ def discord(*, tolerance: timedelta | None = TOLERANCE, check: Ed25519Verify = e
         signed="{timestamp}{body}",
         stamp=Stamp(header=Header("x-signature-timestamp")),
         tolerance=tolerance,
-        event_id=AnyOf((Field("id"), BodyHash())),
+        event_id=AnyOf((Own(Field("id")), BodyHash())),
         event_type=AnyOf((Field("event.type", "data.name"), Always("interaction"))),
         scope=Field("application_id"),
         handshake=_discord_ping,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from idem.sources.http import LAMBDA_BYTES_MAX
 from idem.webhooks.header_forms import Plain
 from idem.webhooks.header_scheme import HeaderScheme, json_or_form
 from idem.webhooks.request_parts import Header
@@ -18,4 +19,5 @@ def github() -> HeaderScheme:
         parse=json_or_form,
         event_id=Header("x-github-delivery"),
         event_type=Header("x-github-event"),
+        body_bytes_max=LAMBDA_BYTES_MAX,  # GitHub documents 25 MB
     )

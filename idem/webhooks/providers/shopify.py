@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from idem.sources.http import LAMBDA_BYTES_MAX
 from idem.webhooks.header_scheme import HeaderScheme
 from idem.webhooks.request_parts import Field, Header
 from idem.webhooks.signatures import BASE64_SHA256
@@ -22,4 +23,5 @@ def shopify(*, by_event: bool = False) -> HeaderScheme:
         event_type=Header("x-shopify-topic", "shopify-topic"),
         scope=Header("x-shopify-shop-domain", "shopify-shop-domain"),
         object_id=Field("id", "admin_graphql_api_id", numbers=True),
+        body_bytes_max=LAMBDA_BYTES_MAX,  # Shopify documents none, and sends orders and products with all their lines
     )

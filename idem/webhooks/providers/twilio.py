@@ -16,7 +16,7 @@ from idem.errors import MalformedDelivery, SignatureInvalid
 from idem.sources.content import FORM_FIELDS_MAX, parse_form
 from idem.sources.http import HttpRequest, Reply
 from idem.webhooks.header_scheme import HeaderScheme, full_url, json_or_form, raw
-from idem.webhooks.request_parts import Always, AnyOf, BodyHash, Field, Header, Joined
+from idem.webhooks.request_parts import Always, AnyOf, BodyHash, Field, Header, Joined, Own
 from idem.webhooks.scheme import ReplyStyle
 from idem.webhooks.signatures import Hmac
 
@@ -38,7 +38,7 @@ def twilio(url: str, *, algorithm: str = "sha1") -> HeaderScheme:
         signed=_contents,
         url=url,
         parse=json_or_form,
-        event_id=AnyOf((Header("i-twilio-idempotency-token"), by_content, BodyHash())),
+        event_id=AnyOf((Own(Header("i-twilio-idempotency-token")), by_content, BodyHash())),
         event_type=AnyOf((status, Field("type"), Always("request"))),
         scope=Field("AccountSid"),
         object_id=Field("MessageSid", "SmsSid", "CallSid"),
