@@ -242,7 +242,7 @@ class Flow:
         if isinstance(error, NotNow):
             return replace(self.given_back(claim, NotStarted(message_of(error)), begun=True), outcome=Retry(error))
         if kind is Kind.FORGET:
-            return Unrecorded(Release(claim), Retry(error))
+            return Unrecorded(self._let_go(claim), Retry(error))
         limit = self.policy.starts_max
         final = kind is Kind.PERMANENT or (limit is not None and claim.starts >= limit)
         failure = failure_of(error, reclaimable=kind is Kind.TRANSIENT)
@@ -255,11 +255,21 @@ class Flow:
         A first claim is forgotten. The record of a later one stays, because the next attempt's number must be above its own.
         """
         if claim.attempt == 1:
-            return Unrecorded(Release(claim), reason)
+            return Unrecorded(self._let_go(claim), reason)
         failure = Failure(type=type(reason).__name__, message=reason.reason, reclaimable=True)
         counted = begun or not self.counts_starts
         uncounted = replace(claim, starts=max(0, claim.starts - 1)) if counted else claim
         return Unrecorded(Fail(uncounted, failure, self.expires_at()), reason)
+
+    def _let_go(self, claim: Claim) -> Finish:
+        """How a claim is given up so that the next delivery is as if it were the first.
+
+        What a person decided about the key stays for that delivery to carry on, in a record whose life is over.
+        """
+        if not claim.decided:
+            return Release(claim)
+        over = (self.clock.now_ms() - self._skew_margin_ms) // 1000
+        return Fail(claim, Failure(type="Released", message="the key was given up", reclaimable=True), over)
 
     def record(self, ended: Unrecorded) -> Outcome:
         """Record how an attempt ended. Whatever goes wrong here, the work has run: nothing is raised."""

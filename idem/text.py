@@ -16,6 +16,13 @@ def bounded(text: str, chars_max: int) -> str:
     return whole if len(whole) <= chars_max else whole[: chars_max - 1] + "…"
 
 
+def one_line(text: str) -> str:
+    """Text that can neither end a line nor steer what shows it: control and format characters are replaced."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
+
+
 def message_of(error: BaseException) -> str:
     """What an error says, as writable text. It may quote hostile input, and its own code may fail."""
     try:

@@ -20,6 +20,7 @@ from idem.policy import Policy, Retention
 from idem.record import (
     Abandoned,
     Claim,
+    Decided,
     Failed,
     Held,
     Key,
@@ -147,9 +148,8 @@ def next_delivery(record: Record, now_ms: int, policy: Policy, request_hash: str
 
 def _says(record: Record, now_ms: int, policy: Policy) -> str:
     state = state_of(record, now_ms, policy)
-    if state is not State.EXPIRED and (decision := record.origin.get("decision")):
-        who, why = record.origin.get("decidedBy", "somebody"), record.origin.get("decidedWhy", "")
-        return f"{decided_as(decision).capitalize()} by {who} at {record.origin.get('decidedAt', '?')}: {why}."
+    if state is not State.EXPIRED and (last := last_word(record)):
+        return f"{decision_text(last).capitalize()}."
     by = f"attempt {record.attempt}"
     finished = f"{clock_time(record.finished_at)} ({ago(record.finished_at, now_ms)})" if record.finished_at else "?"
     match state:
@@ -199,6 +199,10 @@ def as_json(record: Record, now_ms: int, policy: Policy = DEFAULT_POLICY) -> dic
         "resultOmitted": result.text if result and result.kind == "omitted" else None,
         "error": None,
         "origin": dict(record.origin),
+        "decided": [
+            {"decision": one.decision, "by": one.by, "at": iso(one.at), "why": one.why, "attempt": one.attempt}
+            for one in record.decided
+        ],
     }
     if record.failure:
         failure = record.failure
@@ -268,6 +272,22 @@ def decided_as(decision: str) -> str:
     return {"release": "released", "settle": "settled", "forget": "forgotten", "erase": "erased"}.get(
         decision, decision
     )
+
+
+def decision_text(one: Decided) -> str:
+    """A decision in words: what was done, by whom, when and why."""
+    return f"{decided_as(one.decision)} by {one.by} at {iso(one.at)}: {one.why}"
+
+
+def last_word(record: Record) -> Decided | None:
+    """The decision that no attempt has followed yet, so that the record is what it made of it; None otherwise."""
+    last = record.decided[-1] if record.decided else None
+    if last is None:
+        return None
+    if last.decision == "forget":
+        return last if record.expires_at is not None and record.expires_at < last.at else None
+    made = record.status is not Status.IN_PROGRESS and (last.at, last.attempt) == (record.finished_at, record.attempt)
+    return last if made else None
 
 
 def times(count: int) -> str:

@@ -21,6 +21,7 @@ from idem.operators.record_text import (
     apart,
     as_json,
     clock_time,
+    decision_text,
     now,
     outcome_of,
     parse_key,
@@ -296,6 +297,7 @@ def _details(record: Record, now_ms: int) -> list[tuple[str, str]]:
     end = f"{clock_time(record.expires_at)} ({ago(record.expires_at, now_ms)})" if record.expires_at else "never"
     found += [("expires", end), ("request hash", record.request_hash or "not checked")]
     found += [(f"origin {name}", value) for name, value in record.origin.items()]
+    found += [("decided", decision_text(one)) for one in record.decided]
     return found
 
 
