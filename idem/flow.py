@@ -42,6 +42,7 @@ from idem.record import (
     Held,
     Key,
     Mismatch,
+    Record,
     Refusal,
     Request,
     Succeeded,
@@ -53,7 +54,7 @@ from idem.store import Complete, Fail, Finish, Release, Store, broken, finish, t
 from idem.text import bounded, message_of
 from idem.writes import Check, Commit, Delete, Put, Update, Write
 
-MESSAGE_CHARS_MAX = 500  # of a stored error: enough to recognise it, small enough for a refused claim
+TYPE_CHARS_MAX = 200  # of the name of an error's class, which code may make up
 ORIGIN_CHARS_MAX = 256  # of each value in a record's origin: ids are shorter, and a sender may send anything
 ANSWER_MS = 200  # the store stops repeating a request so long before the invocation's end, to leave time for the answer
 SCALARS = (str, int, float)  # results that are nothing but themselves, told at once
@@ -420,7 +421,7 @@ def unrecorded(ended: Unrecorded, error: IdemError) -> Outcome:
         case Done():
             return Overtaken(error) if isinstance(error, ClaimLost) else Unavailable(error, ran=True)
         case Retry(own) | Rejected(own, _):
-            note(own, f"its record was not written: {error}")
+            note(own, f"its record was not written: {message_of(error)}")
             return Retry(own)
         case NotStarted():
             return ended.outcome  # its claim was not given back: the lease ends it
@@ -430,7 +431,7 @@ def refusal(answer: Refusal) -> Outcome:
     """The outcome of a delivery whose key was not won."""
     match answer:
         case Succeeded(record):
-            return Done(results.replay(record.result), replayed=True, attempt=record.attempt)
+            return Done(_replayed(record), replayed=True, attempt=record.attempt)
         case Failed(record):
             return Rejected(StoredFailure(record), recorded=True)
         case Held(_, until):
@@ -439,6 +440,14 @@ def refusal(answer: Refusal) -> Outcome:
             return Rejected(RequestMismatch(record), recorded=True)
         case Abandoned(record, reason):
             return Unsettled(UnsettledWork(record, reason))
+
+
+def _replayed(record: Record) -> Any:
+    """The result of a record. One that cannot be read, because somebody wrote it by hand, was not kept: its work is done."""
+    try:
+        return results.replay(record.result)
+    except (ValueError, RecursionError) as error:
+        return results.NotKept(f"the stored result cannot be read ({type(error).__name__})")
 
 
 def refused(answer: Refusal) -> Any:
@@ -470,6 +479,5 @@ def value_of(outcome: Outcome) -> Any:
 
 def failure_of(error: Exception, *, reclaimable: bool) -> Failure:
     """What is stored of an error: its type's name and a bounded message."""
-    return Failure(
-        type=type(error).__qualname__, message=bounded(message_of(error), MESSAGE_CHARS_MAX), reclaimable=reclaimable
-    )
+    name = bounded(type(error).__qualname__, TYPE_CHARS_MAX)
+    return Failure(type=name, message=message_of(error), reclaimable=reclaimable)

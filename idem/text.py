@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from idem.errors import PROCESS_ENDS
 
+ERROR_CHARS_MAX = (
+    500  # of an error's text, stored, logged or answered: enough to recognise it, small enough for a refused claim
+)
+
 
 def writable(text: str) -> str:
     """The text without lone surrogates, which UTF-8 cannot write; each becomes a question mark."""
@@ -17,16 +21,20 @@ def bounded(text: str, chars_max: int) -> str:
 
 
 def one_line(text: str) -> str:
-    """Text that can neither end a line nor steer what shows it: control and format characters are replaced."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
+    """Text that can neither end a line nor steer what shows it: line ends become spaces, other controls a mark."""
+    return text if text.isprintable() else "".join(map(_shown, text))
 
 
-def message_of(error: BaseException) -> str:
-    """What an error says, as writable text. It may quote hostile input, and its own code may fail."""
+def _shown(letter: str) -> str:
+    if letter.isprintable():
+        return letter
+    return " " if letter.isspace() else "\N{REPLACEMENT CHARACTER}"
+
+
+def message_of(error: BaseException, chars_max: int = ERROR_CHARS_MAX) -> str:
+    """What an error says, as writable text of bounded length. It may quote hostile input, and its own code may fail."""
     try:
-        return writable(str(error))
+        return bounded(str(error), chars_max)
     except PROCESS_ENDS:
         raise
     except BaseException as fault:  # noqa: BLE001 - an error type of the user's whose __str__ raises

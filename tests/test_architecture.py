@@ -24,7 +24,7 @@ LAYERS: list[set[str]] = [
     {"clock", "record", "writes"},
     {"errors"},
     {"delivery", "policy", "text"},
-    {"canonical", "results"},
+    {"canonical", "log", "results"},
     {"functions", "keys", "lanes", "recorder", "store"},
     {"dynamo"},
     {"flow", "memory", "powertools"},

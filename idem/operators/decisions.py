@@ -25,9 +25,10 @@ from idem.clock import Clock, SystemClock, new_token
 from idem.dynamo.actions import Actions
 from idem.dynamo.schema import from_item
 from idem.dynamo.sender import Sender
+from idem.log import LOGGER, decision_line
 from idem.operators.connection import Connection
 from idem.operators.operator_errors import Exit, OperatorError
-from idem.operators.record_text import State, decided_as, iso, state_of
+from idem.operators.record_text import State, iso, state_of
 from idem.policy import SKEW_MARGIN
 from idem.record import Decided, Failure, Record, StoredResult
 from idem.store import failed, succeeded
@@ -148,9 +149,7 @@ def change(connection: Connection, shown: Record, instruction: Instruction, cloc
 
 def _log(after: Record) -> None:
     """Say who decided what and why, where whoever runs this keeps logs: without any set-up, on standard error."""
-    last = after.decided[-1]
-    said = f"{after.key}: {decided_as(last.decision)} by {last.by}, attempt {last.attempt}: {last.why}"
-    logging.getLogger("idem").warning("%s", one_line(said))
+    logging.getLogger(LOGGER).warning("decision on %s: %s", one_line(str(after.key)), decision_line(after.decided[-1]))
 
 
 def _end(found: Record, now_ms: int) -> int | None:

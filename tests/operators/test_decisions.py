@@ -13,7 +13,7 @@ from idem.flow import Flow
 from idem.operators.connection import Connection
 from idem.operators.decisions import WHO_CHARS_MAX, Decision, Instruction, change
 from idem.operators.operator_errors import Exit, OperatorError
-from idem.operators.record_text import State, decided_as, now, request_for, state_of
+from idem.operators.record_text import State, now, request_for, state_of
 from idem.record import Claim, Failed, Failure, StoredResult, Succeeded
 from idem.testing import sqs_event
 from tests.operators.records_in_every_state import EXPIRED, FAILED, RECLAIMABLE, RUNNING, STUCK, SUCCEEDED, put
@@ -143,7 +143,7 @@ def test_a_decision_is_one_log_line_that_steers_nothing(
     caplog.set_level(logging.INFO, "idem")
     change(connection, STUCK, instruction(decision, why="ticket 7\n\x1b[2J\u202egone"))
     (line,) = [one.getMessage() for one in caplog.records if one.name == "idem"]
-    assert line.startswith(f"orders.fulfil#stuck: {decided_as(decision.value)} by ada, attempt 2: ticket 7")
+    assert line.startswith(f"decision on orders.fulfil#stuck: {decision.value} by ada, attempt 2: ticket 7")
     assert line.isprintable()
 
 

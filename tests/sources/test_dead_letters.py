@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from idem.delivery import Delivery, Ending, Rejected, Retry
-from idem.sources.dead_letters import ERROR_CHARS_MAX, DeadLetters
+from idem.sources.dead_letters import DeadLetters
 from idem.sources.sqs import FifoStop, SqsSource
 from idem.testing import sqs_event
+from idem.text import ERROR_CHARS_MAX
 from tests.idem.builders import NOW
 from tests.sources.endings import TROUBLE, ended
 
