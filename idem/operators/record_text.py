@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from itertools import accumulate
 from typing import Any
 
 from idem.clock import SystemClock
@@ -33,8 +34,11 @@ from idem.record import (
     decide,
     is_expired,
 )
+from idem.results import NESTING_MAX
+from idem.text import message_of
 
 DEFAULT_POLICY = Policy(retention=Retention.QUEUE)
+JSON_TEXT = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 STORED = re.compile(r"(?:[^%]|%2[35])+")  # an identity as it is stored: escaped, so "%" comes only before 25 and 23
 
 
@@ -66,7 +70,7 @@ def parse_key(text: str) -> Key:
         if not identity:
             raise ConfigurationError("the identity is missing")
         short = len(identity.encode("utf-8", "surrogatepass")) <= IDENTITY_BYTES_MAX and identity.isprintable()
-        if identity.startswith(HASHED) or (short and STORED.fullmatch(identity)):
+        if short and (identity.startswith(HASHED) or STORED.fullmatch(identity)):
             return Key(operation, identity)
         return make_key(operation, identity.split("#"))
     except (ConfigurationError, InputRefused):
@@ -194,7 +198,7 @@ def as_json(record: Record, now_ms: int, policy: Policy = DEFAULT_POLICY) -> dic
         "leaseUntil": iso(record.lease_until / 1000) if record.lease_until is not None else None,
         "expiresAt": iso(record.expires_at),
         "requestHash": record.request_hash,
-        "result": json.loads(result.text) if result and result.kind == "json" else None,
+        "result": None,
         "resultId": result.text if result and result.kind == "id" else None,
         "resultOmitted": result.text if result and result.kind == "omitted" else None,
         "error": None,
@@ -204,10 +208,30 @@ def as_json(record: Record, now_ms: int, policy: Policy = DEFAULT_POLICY) -> dic
             for one in record.decided
         ],
     }
+    if result and result.kind == "json":
+        try:
+            found["result"] = parsed(result.text)
+        except ValueError as error:
+            found["resultUnreadable"] = f"its result cannot be read as JSON: {message_of(error)}"
     if record.failure:
         failure = record.failure
         found["error"] = {"type": failure.type, "message": failure.message, "reclaimable": failure.reclaimable}
     return found
+
+
+def parsed(text: str) -> Any:
+    """The value of a stored result, which JSON can hold again. Raises ValueError: somebody may have written it by hand."""
+    if levels_of(text) > NESTING_MAX:
+        raise ValueError(f"it is nested more deeply than {NESTING_MAX} levels")
+    value = json.loads(text)
+    json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8")
+    return value
+
+
+def levels_of(text: str) -> int:
+    """How many containers of a JSON text stand inside each other at most; told without reading them."""
+    bare = JSON_TEXT.sub("", text)
+    return max(accumulate((letter in "[{") - (letter in "]}") for letter in bare if letter in "[{]}"), default=0)
 
 
 def outcome_of(record: Record) -> str:

@@ -19,6 +19,7 @@ from idem.operators.record_text import now, parse_key, request_for
 from idem.policy import Policy
 from idem.record import Key, StoredResult, Succeeded
 from idem.store import Store
+from idem.text import message_of
 
 UNKNOWN = StoredResult("omitted", "the work was done; its record was written again after a restore, without the result")
 
@@ -73,7 +74,7 @@ def prove(store: Store, rows: Iterable[tuple[str, Mapping[str, Any] | None]]) ->
                 proof.missing.append(key)
             seen.add(key)
         except (OperatorError, CorruptRecord) as error:
-            proof.unreadable.append(UnreadableRow(where, str(error)))
+            proof.unreadable.append(UnreadableRow(where, message_of(error)))
     return proof
 
 

@@ -186,7 +186,7 @@ def test_a_mask_takes_out_of_every_text_what_must_not_be_logged(
     bench: Bench, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     bench.observer = Observer("orders.fulfil", mask=lambda text: text.replace(MARKER, "****"))
-    bench.fails = [RuntimeError(MARKER), ValueError(MARKER)]
+    bench.fails = [ValueError(MARKER), RuntimeError(MARKER)]  # the last one first
     bench.deliver("1")
     (transient,) = bench.lines()
     bench.deliver("2")
