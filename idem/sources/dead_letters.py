@@ -67,12 +67,12 @@ def _can_be_sent(ending: Ending) -> bool:
     if not isinstance(ending.outcome, Rejected) or record is None or not ending.arrival.id:
         return False
     body, attributes = record.get("body"), record.get("messageAttributes") or {}
-    return (
-        isinstance(body, str)
-        and bool(body)
-        and isinstance(attributes, Mapping)
-        and len(attributes) <= ATTRIBUTES_MAX - 2
-    )
+    if not isinstance(body, str) or not body or not isinstance(attributes, Mapping):
+        return False
+    try:
+        return len(_attributes(record)) <= ATTRIBUTES_MAX - 2
+    except (KeyError, TypeError, ValueError, AttributeError):  # attributes of a form that SQS does not have
+        return False
 
 
 def _batches(endings: Sequence[Ending]) -> Iterator[list[Ending]]:

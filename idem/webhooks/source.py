@@ -8,6 +8,7 @@ from typing import Any
 from idem.delivery import Arrival, Delivery, Ending, Unreadable
 from idem.errors import MalformedDelivery, NotAnEvent, SecretsUnavailable, SignatureInvalid
 from idem.sources.http import LISTS_HEADERS, HttpRequest, lists_headers, parse_request, request_id
+from idem.text import message_of
 from idem.webhooks import replies
 from idem.webhooks.request_parts import escaped, without
 from idem.webhooks.scheme import Event, NoMatch, ReplyStyle, Scheme, usable
@@ -77,7 +78,7 @@ class WebhookSource:
         try:
             found = usable(read())
         except Exception as error:
-            raise SecretsUnavailable(f"the signing secrets could not be read: {error}") from error
+            raise SecretsUnavailable(f"the signing secrets could not be read: {message_of(error)}") from error
         if not found:
             raise SecretsUnavailable("there is no signing secret: a request can be neither trusted nor refused")
         return found
