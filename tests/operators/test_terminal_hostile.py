@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +10,11 @@ import pytest
 
 from idem import Key
 from idem.dynamo.schema import to_item
+from idem.operators.connection import Connection
 from idem.record import Decided, StoredResult
+from sandbox.console.activity import Activity
+from sandbox.console.watched_records import WatchedRecords
+from sandbox.stack_connection import StackConnection
 from tests.operators.conftest import TABLE, Cli
 from tests.operators.records_in_every_state import EVERY, FAILED, RECLAIMABLE, STUCK, SUCCEEDED, put
 
@@ -116,6 +121,15 @@ def test_of_several_keys_an_odd_one_is_said_and_the_others_are_watched(hostile: 
     assert "Stuck: attempt 2" in ran.out
 
 
+def test_the_consoles_list_has_all_that_can_be_read(hostile: Cli, connection: Connection) -> None:
+    there = StackConnection(table_name=connection.table, region=connection.region)
+    found = WatchedRecords(there, Activity(there)).look()
+    assert set(GOOD) < {one["key"] for one in found["records"]}
+    assert found["unreadable"] == len(ODD) + 3
+    json.dumps(found, ensure_ascii=False, allow_nan=False).encode()  # as the console's server writes it
+    assert hostile.table == connection.table
+
+
 @pytest.fixture
 def steering(moto_cli: Cli) -> Cli:
     """Every text of a record holds what a terminal would obey."""
@@ -124,9 +138,9 @@ def steering(moto_cli: Cli) -> Cli:
     failed = replace(FAILED, failure=replace(FAILED.failure, type=STEERING, message=STEERING))
     again = replace(RECLAIMABLE, origin={STEERING: STEERING, "messageId": "m"}, request_hash=STEERING, decided=(said,))
     done = replace(SUCCEEDED, key=Key("o", "done"), result=StoredResult("id", STEERING))
-    json = replace(SUCCEEDED, key=Key("o", "json"), result=StoredResult("json", f'"{STEERING}"'))
+    in_json = replace(SUCCEEDED, key=Key("o", "json"), result=StoredResult("json", f'"{STEERING}"'))
     named = replace(SUCCEEDED, key=Key(f"[red]{STEERING}", f"[bold]{STEERING}"))
-    put(moto_cli.client, TABLE, failed, again, done, json, named)
+    put(moto_cli.client, TABLE, failed, again, done, in_json, named)
     odd = {"pk": {"S": f"IDEMPOTENCY#{STEERING}#{STEERING}"}, "schema": {"S": STEERING}}
     moto_cli.client.put_item(TableName=TABLE, Item=odd)
     return moto_cli
