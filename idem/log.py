@@ -48,13 +48,13 @@ def log_failure(ending: Ending) -> None:
     if error is None:
         return
     shown = traceback_text(error) if has_traceback(ending.outcome) else ""
-    fields = {
+    fields: dict[str, object] = {
         "key": ending.key or "-",
         "outcome": type(ending.outcome).__name__,
         "attempt": ending.attempt or "-",
         "receive_count": ending.arrival.receive_count,
     }
-    _warn(f"delivery of {ending.operation}", fields | ids_of(ending.arrival), error, shown)
+    _warn(f"delivery of {ending.operation}", {**fields, **ids_of(ending.arrival)}, error, shown)
 
 
 def log_fault(what: str, error: BaseException) -> None:

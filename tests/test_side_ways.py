@@ -269,6 +269,10 @@ def table(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         yield client
 
 
+def client_of(name: Any) -> Any:
+    return boto3.client(name, region_name="us-east-1")
+
+
 SHOWN = {RESULT, ERROR}
 COMMANDS: list[tuple[tuple[str, ...], set[str]]] = [
     (("list",), SHOWN),
@@ -289,7 +293,7 @@ def test_a_command_holds_what_is_stored_alone(table: Any, command: tuple[str, ..
         "AWS_REGION": "us-east-1",
         "AWS_DEFAULT_REGION": "us-east-1",
     }
-    cli = Cli(environment, lambda name: boto3.client(name, region_name="us-east-1"), TABLE)
+    cli = Cli(environment, client_of, TABLE)
     assert table.scan(TableName=TABLE)["Count"] == 3
     for options in ((), ("--json",)):
         ran = cli(*command, *options)

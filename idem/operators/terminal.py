@@ -90,6 +90,13 @@ def plain_table(*headings: str, fold: str = "", right: tuple[str, ...] = ()) -> 
     return table
 
 
+def plain_grid() -> PlainTable:
+    """Names and values below each other, without a heading."""
+    return PlainTable(
+        box=None, padding=(0, 2), collapse_padding=True, show_header=False, show_edge=False, pad_edge=False
+    )
+
+
 TableName = Annotated[
     str | None,
     typer.Option("--table", "-t", envvar="IDEM_TABLE", help="The idempotency table.", rich_help_panel=WHERE),

@@ -31,7 +31,7 @@ from idem.operators.record_text import (
     state_of,
 )
 from idem.operators.scanning import PAGES_MAX, Wanted
-from idem.operators.terminal import PlainTable, Terminal, plain_table
+from idem.operators.terminal import Terminal, plain_grid, plain_table
 from idem.operators.timeline import Moment, between, line
 from idem.policy import Policy
 from idem.record import Key, Record
@@ -301,7 +301,7 @@ def _explain(terminal: Terminal, record: Record, reading: Reading, now_ms: int) 
     terminal.say(str(record.key), style="bold")
     terminal.say(reading.says, style=COLOURS[reading.state])
     terminal.say(reading.next)
-    details = PlainTable.grid(padding=(0, 2))
+    details = plain_grid()
     for name, value in _details(record, now_ms):
         details.add_row(Text(name, style="dim"), value)
     terminal.show(details)
