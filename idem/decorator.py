@@ -17,7 +17,7 @@ from idem.flow import TOO_LATE, Flow, Unready, not_run, refused, value_of
 from idem.functions import is_coroutine_function
 from idem.keys import KeyRule, check_operation, is_nothing, make_key
 from idem.lanes import in_thread
-from idem.log import logged_call
+from idem.log import CallLog
 from idem.policy import Policy
 from idem.record import Answer, Claim, Key, Request
 from idem.store import Store
@@ -80,7 +80,7 @@ class Once(Generic[P, R]):
         if self._is_async:
             return self._call_async(ends_at, args, kwargs)
         wanted = self._request(ends_at, args, kwargs)
-        with logged_call(wanted) as call:
+        with CallLog(wanted) as call:
             answer = self._flow.claim(wanted)
             if not isinstance(answer, Claim):
                 return refused(answer)
@@ -105,7 +105,7 @@ class Once(Generic[P, R]):
         """
         threads = store_threads(os.getpid())
         wanted = self._request(ends_at, args, kwargs)
-        with logged_call(wanted) as call:
+        with CallLog(wanted) as call:
             claim = await self._claim_async(threads, wanted)
             if not isinstance(claim, Claim):
                 return refused(claim)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import logging
 import traceback
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from typing import Self
 
 from idem.delivery import Arrival, Delivery, Ending, Outcome, Rejected, Retry, Unavailable
 from idem.errors import PROCESS_ENDS, ClaimLost, InProgress, InputRefused, NotAnEvent, NotRun, UnsettledWork
@@ -62,29 +62,30 @@ def log_fault(what: str, error: BaseException) -> None:
     logging.getLogger(LOGGER).warning("%s: %s\n%s", one_line(what), error_text(error), traceback_text(error))
 
 
-@contextmanager
-def logged_call(wanted: Request) -> Iterator[CallLog]:
-    """Log what a call raises that ran or wanted to run a work; another attempt in flight is no news."""
-    call = CallLog()
-    try:
-        yield call
-    except (InProgress, *PROCESS_ENDS):
-        raise
-    except BaseException as error:
-        # A call that was cancelled before its work is no failure.
-        if isinstance(error, Exception) or call.claim is not None:
-            call.log(wanted, error)
-        raise
-
-
 class CallLog:
-    """What is known of a call while it runs. claim: under which its work runs; outcome: how the work ended."""
+    """Around a call: logs what it raises that ran or wanted to run a work; another attempt in flight is no news.
 
-    def __init__(self) -> None:
+    claim: under which its work runs; outcome: how the work ended. A class, because contextlib's own way writes to the error, which
+    a frozen one of the user's does not take.
+    """
+
+    def __init__(self, wanted: Request) -> None:
+        self._wanted = wanted
         self.claim: Claim | None = None
         self.outcome: Outcome | None = None
 
-    def log(self, wanted: Request, error: BaseException) -> None:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, _type: object, error: BaseException | None, _traceback: object) -> None:
+        if error is None or isinstance(error, (InProgress, *PROCESS_ENDS)):
+            return
+        # A call that was cancelled before its work is no failure.
+        if isinstance(error, Exception) or self.claim is not None:
+            self._log(error)
+
+    def _log(self, error: BaseException) -> None:
+        wanted = self._wanted
         attempt = self.claim.attempt if self.claim else error.record.attempt if isinstance(error, NotRun) else None
         name = type(self.outcome).__name__ if self.outcome else _refused_as(error)
         shown = "" if isinstance(error, NotRun) else traceback_text(error)
@@ -126,7 +127,7 @@ def traceback_text(error: BaseException, mask: Mask | None = None) -> str:
     current: BaseException | None = error
     while current is not None and len(parts) < ERRORS_MAX:
         frames = traceback.extract_tb(current.__traceback__, limit=-FRAMES_MAX)
-        notes = [_kept(str(one), mask) for one in list(getattr(current, "__notes__", ()))[:NOTES_MAX]]
+        notes = [_kept(one, mask) for one in _notes(current)[:NOTES_MAX]]
         parts.append("\n".join(["".join(traceback.format_list(frames)) + error_text(current, mask), *notes]))
         current = current.__cause__ or (None if current.__suppress_context__ else current.__context__)
     return "\nwhich led to\n".join(reversed(parts))
@@ -135,6 +136,12 @@ def traceback_text(error: BaseException, mask: Mask | None = None) -> str:
 def decision_line(one: Decided, mask: Mask | None = None) -> str:
     """What a person decided about a key, in one line."""
     return _kept(f"{one.decision} by {one.by}, attempt {one.attempt}: {one.why}", mask)
+
+
+def _notes(error: BaseException) -> list[str]:
+    """The notes that were added to an error, which code may have replaced by anything."""
+    found = getattr(error, "__notes__", None)
+    return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
 
 
 def _kept(text: str, mask: Mask | None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -120,6 +121,14 @@ def test_an_observer_that_raises_hides_neither_its_fault_nor_the_deliverys(
     assert "key=orders.fulfil#o-1" in failure
 
 
+@dataclass(frozen=True)
+class Frozen(Exception):
+    order: str
+
+    def __str__(self) -> str:
+        return self.order
+
+
 class TestOnce:
     """A call that is raised to its caller is a line, too."""
 
@@ -147,6 +156,13 @@ class TestOnce:
         assert line.startswith("call of orders.ship: key=orders.ship#o-1 outcome=Retry attempt=1 function=")
         assert "Passing: closed" in line
         assert "\n" in line
+
+    def test_an_error_that_takes_no_traceback_is_still_the_works_own(
+        self, clock: TestClock, lines: Callable[[], list[str]]
+    ) -> None:
+        with pytest.raises(Frozen):
+            self.ship(clock, Frozen("o-1"))("o-1")
+        assert "error=Frozen: o-1" in lines()[0]
 
     def test_a_stored_failure_and_a_mismatch(self, clock: TestClock, lines: Callable[[], list[str]]) -> None:
         ship = self.ship(clock, Final("no funds"), check=keys.field("amount"))
@@ -228,6 +244,13 @@ def test_a_traceback_is_bounded_in_messages_frames_and_errors() -> None:
     assert text.count("outer ") == ERRORS_MAX
     assert text.index("outer 8") < text.index("outer 9")  # as Python prints it: the last one is the one that was raised
     assert len(text) < 2 * ERRORS_MAX * ERROR_CHARS_MAX
+
+
+def test_notes_of_any_kind_are_read() -> None:
+    error = ValueError("no")
+    for notes in (None, 7, ["fine", 7], "text", ["x" * 250_000] * 100):
+        error.__notes__ = notes  # type: ignore[assignment]
+        assert len(traceback_text(error)) < 5 * ERROR_CHARS_MAX
 
 
 def test_errors_that_came_from_each_other_end() -> None:
