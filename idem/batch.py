@@ -26,7 +26,7 @@ from idem.errors import ConfigurationError, IdemError
 from idem.flow import TOO_LATE, WAIT_BASE_MS, WAIT_CAP_MS, Flow, Unrecorded, refusal
 from idem.lanes import Call, CallEnd, Lane, Late, Raised, Returned
 from idem.progress import Claimed, Met, Progress, Waiting, Worked, chunks, predecessors
-from idem.record import Answer, Claim, Held, Key, Request
+from idem.record import Answer, Claim, Decided, Held, Key, Request
 from idem.recorder import Recorder
 from idem.store import Complete, broken, tried
 from idem.writes import Commit
@@ -346,6 +346,7 @@ class Batch:
             claim_ms=step.claim_ms,
             record_ms=record_ms,
             not_kept=finish.result.text if omitted and isinstance(finish, Complete) else None,
+            decided=step.claim.decided[-1] if step.claim.decided else None,
         )
 
     def _end(
@@ -361,6 +362,7 @@ class Batch:
         claim_ms: int | None = None,
         record_ms: int | None = None,
         not_kept: str | None = None,
+        decided: Decided | None = None,
     ) -> None:
         now_ms = self._clock.now_ms() if started is None or ended is None else 0
         self.endings[index] = Ending(
@@ -375,6 +377,7 @@ class Batch:
             claim_ms=claim_ms,
             record_ms=record_ms,
             not_kept=not_kept,
+            decided=decided,
         )
 
 

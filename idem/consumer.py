@@ -16,12 +16,13 @@ from idem.arguments import check_count, check_duration, check_function, check_ob
 from idem.batch import Batch
 from idem.canonical import request_hash
 from idem.clock import Clock, SystemClock, milliseconds, new_token
-from idem.delivery import Arrival, Delivery, Ending, Plan, Rejected, Source, Unavailable, Unreadable, Work, tell
+from idem.delivery import Arrival, Delivery, Ending, Plan, Rejected, Source, Unavailable, Unreadable, Work
 from idem.errors import PROCESS_ENDS, ConfigurationError, IdemError, InputRefused, MissingKeyPart
 from idem.flow import Flow, check_memory, check_rules
 from idem.functions import is_coroutine_function
 from idem.keys import KeyRule, check_operation, is_nothing, make_key
 from idem.lanes import Beside, Call, in_thread, in_threads, run, run_async
+from idem.log import tell
 from idem.policy import Policy
 from idem.progress import Waiting
 from idem.record import Key
@@ -51,7 +52,8 @@ class Consumer:
     together. A process that is killed in between leaves all of them unrecorded: zero records each before the next work starts.
     check: what of the payload must be equal whenever the key is; a difference is refused. Some sources have a check of their own.
     beside: runs lanes of work beside each other; threads of its own unless another way is given.
-    observe: told how each delivery ended. reserve: no work is started later than this before the invocation's end.
+    observe: told how each delivery ended; without it, what fails is a warning of the standard logger `idem`.
+    reserve: no work is started later than this before the invocation's end.
     """
 
     operation: str

@@ -18,6 +18,7 @@ from idem.flow import TOO_LATE, Flow, Unready, check_memory, check_rules, not_ru
 from idem.functions import is_coroutine_function
 from idem.keys import KeyRule, check_operation, is_nothing, make_key
 from idem.lanes import in_thread
+from idem.log import CallLog
 from idem.policy import Policy
 from idem.record import Answer, Claim, Key, Request
 from idem.results import Serializer
@@ -37,7 +38,8 @@ class Once(Generic[P, R]):
     """A function that runs once for each key. Made by `once`.
 
     A call returns the result of the first run. It raises the work's own error when the work fails, and StoredFailure,
-    InProgress, RequestMismatch, UnsettledWork or StoreUnavailable when the work is not run.
+    InProgress, RequestMismatch, UnsettledWork or StoreUnavailable when the work is not run. What it raises, other than
+    InProgress, is a warning of the standard logger `idem` as well.
     """
 
     def __init__(
@@ -80,20 +82,24 @@ class Once(Generic[P, R]):
     def _call(self, ends_at: int | None, args: Any, kwargs: Any) -> Any:
         if self._is_async:
             return self._call_async(ends_at, args, kwargs)
-        answer = self._flow.claim(self._request(ends_at, args, kwargs))
-        if not isinstance(answer, Claim):
-            return refused(answer, self._flow.serializer)
-        claim = self._flow.ready(answer)
-        if not isinstance(claim, Claim):
-            return not_run(self._flow, claim)
-        try:
-            value: Any = self._function(*args, **self._with_claim(kwargs, claim))
-        except PROCESS_ENDS:
-            raise  # the lease ends the claim
-        except BaseException as error:
-            self._flow.record(self._flow.raised(claim, error))
-            raise
-        return value_of(self._flow.record(self._flow.returned(claim, value)))
+        wanted = self._request(ends_at, args, kwargs)
+        with CallLog(wanted) as call:
+            answer = self._flow.claim(wanted)
+            if not isinstance(answer, Claim):
+                return refused(answer, self._flow.serializer)
+            claim = self._flow.ready(answer)
+            if not isinstance(claim, Claim):
+                return not_run(self._flow, claim)
+            call.claim = claim
+            try:
+                value: Any = self._function(*args, **self._with_claim(kwargs, claim))
+            except PROCESS_ENDS:
+                raise  # the lease ends the claim
+            except BaseException as error:
+                call.outcome = self._flow.record(self._flow.raised(claim, error))
+                raise
+            call.outcome = self._flow.record(self._flow.returned(claim, value))
+            return value_of(call.outcome)
 
     async def _call_async(self, ends_at: int | None, args: Any, kwargs: Any) -> Any:
         """The same for a coroutine function; calls to the store run in threads, so that they do not hold up the loop.
@@ -101,26 +107,30 @@ class Once(Generic[P, R]):
         A cancellation is an ending like any other error; one that comes before the work has started gives the claim back.
         """
         threads = store_threads(os.getpid())
-        claim = await self._claim_async(threads, ends_at, args, kwargs)
-        if not isinstance(claim, Claim):
-            return refused(claim, self._flow.serializer)
-        if self._flow.is_late(claim):  # whatever blocked the loop since its thread looked at the time
-            given_back = self._flow.given_back(claim, TOO_LATE, begun=self._flow.counts_starts)
-            return await in_thread(threads, partial(not_run, self._flow, Unready(TOO_LATE, given_back)))
-        try:
-            running: Any = self._function(*args, **self._with_claim(kwargs, claim))
-            value = await running
-        except PROCESS_ENDS:
-            raise
-        except GeneratorExit as error:  # closed from outside: nothing can be awaited any more
-            self._flow.record(self._flow.raised(claim, error))
-            raise
-        except BaseException as error:
-            await in_thread(threads, partial(self._flow.record, self._flow.raised(claim, error)))
-            raise
-        return value_of(await in_thread(threads, partial(self._flow.record, self._flow.returned(claim, value))))
+        wanted = self._request(ends_at, args, kwargs)
+        with CallLog(wanted) as call:
+            claim = await self._claim_async(threads, wanted)
+            if not isinstance(claim, Claim):
+                return refused(claim, self._flow.serializer)
+            if self._flow.is_late(claim):  # whatever blocked the loop since its thread looked at the time
+                given_back = self._flow.given_back(claim, TOO_LATE, begun=self._flow.counts_starts)
+                return await in_thread(threads, partial(not_run, self._flow, Unready(TOO_LATE, given_back)))
+            call.claim = claim
+            try:
+                running: Any = self._function(*args, **self._with_claim(kwargs, claim))
+                value = await running
+            except PROCESS_ENDS:
+                raise
+            except GeneratorExit as error:  # closed from outside: nothing can be awaited any more
+                call.outcome = self._flow.record(self._flow.raised(claim, error))
+                raise
+            except BaseException as error:
+                call.outcome = await in_thread(threads, partial(self._flow.record, self._flow.raised(claim, error)))
+                raise
+            call.outcome = await in_thread(threads, partial(self._flow.record, self._flow.returned(claim, value)))
+            return value_of(call.outcome)
 
-    async def _claim_async(self, threads: Executor, ends_at: int | None, args: Any, kwargs: Any) -> Answer:
+    async def _claim_async(self, threads: Executor, wanted: Request) -> Answer:
         """A claim whose work may start now, or what stands in its way. Waiting for another attempt keeps no thread busy."""
         from asyncio import CancelledError  # noqa: PLC0415 - only coroutine functions need it
 
@@ -135,7 +145,7 @@ class Once(Generic[P, R]):
                     won.append(answer)
                 return answer
 
-        waits = self._flow.waits(self._request(ends_at, args, kwargs))
+        waits = self._flow.waits(wanted)
         try:
             while isinstance(answer := await in_thread(threads, asked), float | int):
                 await self._flow.clock.pause_ms(answer)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from idem.errors import PROCESS_ENDS, ClaimLost, IdemError, UnsettledWork
-from idem.record import Claim, Key
+from idem.errors import ClaimLost, IdemError, UnsettledWork
+from idem.record import Claim, Decided, Key
 
 # For isinstance(): what comes most often stands first, because it is told by its type alone.
 MAPPINGS, SEQUENCES = (dict, Mapping), (tuple, list, Sequence)
@@ -123,7 +122,8 @@ class Ending:
     started, ended: epoch ms, of the work where it ran. attempt: which attempt made the outcome, or stands in the way of another;
     None if the table was not asked or gave no answer. starts: how often the work was started until then, for a claim that was won.
     claim_ms, record_ms: how long the table took to answer the claim and the recording; a batch's travel together and share their
-    time. not_kept: why the result of a first run is not in its record.
+    time. not_kept: why the result of a first run is not in its record. decided: what a person decided last about the key, for a
+    claim that was won.
     """
 
     operation: str
@@ -137,6 +137,7 @@ class Ending:
     claim_ms: int | None = None
     record_ms: int | None = None
     not_kept: str | None = None
+    decided: Decided | None = None
 
 
 Work = Callable[[Delivery, Claim], Any]
@@ -144,18 +145,6 @@ Work = Callable[[Delivery, Claim], Any]
 
 Plan = Callable[[Delivery], Any]
 """What a consumer asks instead, where the work is only writes: it returns the Commit."""
-
-
-def tell(observe: Callable[[Ending], None] | None, ending: Ending) -> None:
-    """Tell an observer. What it raises is logged: the outcome is recorded, and whatever else was delivered must be answered."""
-    if observe is None:
-        return
-    try:
-        observe(ending)
-    except PROCESS_ENDS:
-        raise
-    except BaseException:
-        logging.getLogger(__name__).exception("the observer of %s failed", ending.operation)
 
 
 class Source(Protocol):

@@ -55,7 +55,7 @@ from idem.store import Complete, Fail, Finish, Release, Store, broken, finish, t
 from idem.text import bounded, message_of
 from idem.writes import Check, Commit, Delete, Put, Update, Write
 
-MESSAGE_CHARS_MAX = 500  # of a stored error: enough to recognise it, small enough for a refused claim
+TYPE_CHARS_MAX = 200  # of the name of an error's class, which code may make up
 ORIGIN_CHARS_MAX = 256  # of each value in a record's origin: ids are shorter, and a sender may send anything
 ANSWER_MS = 200  # the store stops repeating a request so long before the invocation's end, to leave time for the answer
 SCALARS = (str, int, float)  # results that are nothing but themselves, told at once
@@ -246,7 +246,7 @@ class Flow:
         if isinstance(error, NotNow):
             return replace(self.given_back(claim, NotStarted(message_of(error)), begun=True), outcome=Retry(error))
         if kind is Kind.FORGET:
-            return Unrecorded(Release(claim), Retry(error))
+            return Unrecorded(self._let_go(claim), Retry(error))
         limit = self.policy.starts_max
         final = kind is Kind.PERMANENT or (limit is not None and claim.starts >= limit)
         failure = failure_of(error, reclaimable=kind is Kind.TRANSIENT)
@@ -259,11 +259,21 @@ class Flow:
         A first claim is forgotten. The record of a later one stays, because the next attempt's number must be above its own.
         """
         if claim.attempt == 1:
-            return Unrecorded(Release(claim), reason)
+            return Unrecorded(self._let_go(claim), reason)
         failure = Failure(type=type(reason).__name__, message=reason.reason, reclaimable=True)
         counted = begun or not self.counts_starts
         uncounted = replace(claim, starts=max(0, claim.starts - 1)) if counted else claim
         return Unrecorded(Fail(uncounted, failure, self.expires_at()), reason)
+
+    def _let_go(self, claim: Claim) -> Finish:
+        """How a claim is given up so that the next delivery is as if it were the first.
+
+        What a person decided about the key stays for that delivery to carry on, in a record whose life is over.
+        """
+        if not claim.decided:
+            return Release(claim)
+        over = (self.clock.now_ms() - self._skew_margin_ms) // 1000
+        return Fail(claim, Failure(type="Released", message="the key was given up", reclaimable=True), over)
 
     def record(self, ended: Unrecorded) -> Outcome:
         """Record how an attempt ended. Whatever goes wrong here, the work has run: nothing is raised."""
@@ -435,7 +445,7 @@ def unrecorded(ended: Unrecorded, error: IdemError) -> Outcome:
         case Done():
             return Overtaken(error) if isinstance(error, ClaimLost) else Unavailable(error, ran=True)
         case Retry(own) | Rejected(own, _):
-            note(own, f"its record was not written: {error}")
+            note(own, f"its record was not written: {message_of(error)}")
             return Retry(own)
         case NotStarted():
             return ended.outcome  # its claim was not given back: the lease ends it
@@ -485,6 +495,5 @@ def value_of(outcome: Outcome) -> Any:
 
 def failure_of(error: Exception, *, reclaimable: bool) -> Failure:
     """What is stored of an error: its type's name and a bounded message."""
-    return Failure(
-        type=type(error).__qualname__, message=bounded(message_of(error), MESSAGE_CHARS_MAX), reclaimable=reclaimable
-    )
+    name = bounded(type(error).__qualname__, TYPE_CHARS_MAX)
+    return Failure(type=name, message=message_of(error), reclaimable=reclaimable)

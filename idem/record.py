@@ -62,8 +62,22 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Decided:
+    """What a person decided about a key: the decision, who, when (epoch seconds), why, and about which attempt."""
+
+    decision: str
+    by: str
+    at: int
+    why: str
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """What the table holds for a key. `starts` counts the attempts whose work was started: `starts_max` limits it."""
+    """What the table holds for a key. `starts` counts the attempts whose work was started: `starts_max` limits it.
+
+    decided: the last decisions of operators about the key, the newest last. Every later attempt carries them on.
+    """
 
     key: Key
     status: Status
@@ -78,6 +92,7 @@ class Record:
     result: StoredResult | None = None
     failure: Failure | None = None
     origin: Mapping[str, str] = field(default_factory=dict)
+    decided: tuple[Decided, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,6 +144,7 @@ class Claim:
     claimed_at: int
     request_hash: str | None = None
     origin: Mapping[str, str] = field(default_factory=dict)
+    decided: tuple[Decided, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +201,7 @@ Answer = Claim | Refusal
 
 def first_claim(wanted: Request, now_ms: int) -> Claim:
     """The claim that `wanted` gets on an absent (or expired) key."""
-    return _claim(wanted, now_ms, attempt=1, starts=0)
+    return _claim(wanted, now_ms, attempt=1, starts=0, decided=())
 
 
 def started(claim: Claim, wanted: Request) -> Claim:
@@ -206,6 +222,7 @@ def claimed_record(claim: Claim) -> Record:
         expires_at=claim.expires_at,
         request_hash=claim.request_hash,
         origin=claim.origin,
+        decided=claim.decided,
     )
 
 
@@ -226,7 +243,7 @@ def decide(found: Record, wanted: Request, now_ms: int) -> Answer | TakeOver:
     asked_at = now_ms if wanted.asked_at is None else min(wanted.asked_at, now_ms)
     if is_expired(found, asked_at, wanted.skew_margin_ms):
         number = found.attempt + 1 if found.status is Status.IN_PROGRESS else 1
-        return TakeOver(found, _claim(wanted, now_ms, attempt=number, starts=0))
+        return TakeOver(found, _claim(wanted, now_ms, attempt=number, starts=0, decided=found.decided))
     if differs(found.request_hash, wanted.request_hash):
         return Mismatch(found)
     starts_left = wanted.starts_max is None or found.starts < wanted.starts_max
@@ -250,7 +267,8 @@ def decide(found: Record, wanted: Request, now_ms: int) -> Answer | TakeOver:
 
 
 def _successor(found: Record, wanted: Request, now_ms: int) -> TakeOver:
-    return TakeOver(found, _claim(wanted, now_ms, attempt=found.attempt + 1, starts=found.starts))
+    successor = _claim(wanted, now_ms, attempt=found.attempt + 1, starts=found.starts, decided=found.decided)
+    return TakeOver(found, successor)
 
 
 def is_expired(found: Record, now_ms: int, skew_margin_ms: int) -> bool:
@@ -270,7 +288,7 @@ def differs(stored: str | None, wanted: str | None) -> bool:
     return stored_version == wanted_version and stored_hash != wanted_hash
 
 
-def _claim(wanted: Request, now_ms: int, *, attempt: int, starts: int) -> Claim:
+def _claim(wanted: Request, now_ms: int, *, attempt: int, starts: int, decided: tuple[Decided, ...]) -> Claim:
     return Claim(
         key=wanted.key,
         token=wanted.token,
@@ -282,6 +300,7 @@ def _claim(wanted: Request, now_ms: int, *, attempt: int, starts: int) -> Claim:
         claimed_at=now_ms // 1000,
         request_hash=wanted.request_hash,
         origin=wanted.origin,
+        decided=decided,
     )
 
 
@@ -298,4 +317,5 @@ def _mine(found: Record, wanted: Request) -> Claim:
         claimed_at=found.claimed_at,
         request_hash=found.request_hash,
         origin=found.origin,
+        decided=found.decided,
     )

@@ -143,6 +143,8 @@ def _read(text: str, serializer: Serializer[Any] | None) -> Any:
         value = _DECODE(text)
     except RecursionError:  # an older record may hold more levels than are stored now
         return NotKept(f"it is nested more deeply than {NESTING_MAX} levels")
+    except ValueError:  # somebody wrote it by hand
+        return NotKept("the stored result is not JSON")
     try:
         return _typed(value, serializer)
     except PROCESS_ENDS:

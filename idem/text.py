@@ -12,6 +12,10 @@ _ROW = re.compile(rf"[^\w\x00-\x7f]{{{MARKS_MAX + 1},}}")  # where such a row ca
 _MARKS_WITHIN = "\u0f73\u0f75\u0f81"  # no marks by their class, but made of nothing else
 MARKED = "%hex:"  # begins the text of an identity that is not given as it is
 
+ERROR_CHARS_MAX = (
+    500  # of an error's text, stored, logged or answered: enough to recognise it, small enough for a refused claim
+)
+
 
 def writable(text: str) -> str:
     """The text without lone surrogates, which UTF-8 cannot write; each becomes a question mark."""
@@ -26,10 +30,21 @@ def bounded(text: str, chars_max: int) -> str:
     return whole if len(whole) <= chars_max else whole[: chars_max - 1] + "…"
 
 
-def message_of(error: BaseException) -> str:
-    """What an error says, as writable text. It may quote hostile input, and its own code may fail."""
+def one_line(text: str) -> str:
+    """Text that can neither end a line nor steer what shows it: line ends become spaces, other controls a mark."""
+    return text if text.isprintable() else "".join(map(_shown, text))
+
+
+def _shown(letter: str) -> str:
+    if letter.isprintable():
+        return letter
+    return " " if letter.isspace() else "\N{REPLACEMENT CHARACTER}"
+
+
+def message_of(error: BaseException, chars_max: int = ERROR_CHARS_MAX) -> str:
+    """What an error says, as writable text of bounded length. It may quote hostile input, and its own code may fail."""
     try:
-        return writable(str(error))
+        return bounded(str(error), chars_max)
     except PROCESS_ENDS:
         raise
     except BaseException as fault:  # noqa: BLE001 - an error type of the user's whose __str__ raises

@@ -26,7 +26,7 @@ LAYERS: list[set[str]] = [
     {"delivery", "text"},
     {"arguments"},
     {"policy"},
-    {"canonical", "results"},
+    {"canonical", "log", "results"},
     {"functions", "keys", "lanes", "recorder", "serializers", "store"},
     {"dynamo"},
     {"flow", "memory"},

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from idem.errors import CorruptRecord
-from idem.record import Failure, Key, Record, Status, StoredResult
+from idem.record import Decided, Failure, Key, Record, Status, StoredResult
 
 VERSION = 1
 PARTITION_KEY = "pk"
@@ -56,7 +56,19 @@ def to_item(record: Record, sort_value: str | None = None) -> Item:
         item["origin"] = {"M": {name: {"S": value} for name, value in record.origin.items()}}
     if record.result is not None:
         item |= result_attributes(record.result)
+    if record.decided:
+        item["decided"] = {"L": [{"M": _decided_attributes(one)} for one in record.decided]}
     return item
+
+
+def _decided_attributes(one: Decided) -> Item:
+    return {
+        "decision": {"S": one.decision},
+        "by": {"S": one.by},
+        "at": {"N": str(one.at)},
+        "why": {"S": one.why},
+        "attempt": {"N": str(one.attempt)},
+    }
 
 
 def result_attributes(result: StoredResult) -> Item:
@@ -104,9 +116,20 @@ def from_item(item: Mapping[str, Any], key: Key) -> Record:
             result=_result(item),
             failure=_failure(item),
             origin={name: value["S"] for name, value in item["origin"]["M"].items()} if "origin" in item else {},
+            decided=tuple(_decided(value["M"]) for value in item["decided"]["L"]) if "decided" in item else (),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise CorruptRecord(key, f"its attributes cannot be read ({error!r}): is it another program's item?") from error
+
+
+def _decided(value: Mapping[str, Any]) -> Decided:
+    return Decided(
+        decision=value["decision"]["S"],
+        by=value["by"]["S"],
+        at=int(value["at"]["N"]),
+        why=value["why"]["S"],
+        attempt=int(value["attempt"]["N"]),
+    )
 
 
 def _int(item: Mapping[str, Any], name: str) -> int | None:

@@ -13,7 +13,7 @@ from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from idem.arguments import check_object, check_text
+from idem.arguments import check_object, check_text, told
 from idem.clock import Clock, SystemClock
 from idem.dynamo.actions import Actions, completed, failed
 from idem.dynamo.schema import from_item, number, to_item
@@ -28,7 +28,7 @@ from idem.dynamo.transactions import (
     read_reasons,
     transaction,
 )
-from idem.errors import ClaimLost, IdemError, StoreUnavailable, TransactionRefused, WriteRefused
+from idem.errors import ClaimLost, ConfigurationError, IdemError, StoreUnavailable, TransactionRefused, WriteRefused
 from idem.record import (
     Answer,
     Claim,
@@ -89,9 +89,9 @@ class DynamoStore:
         together: Together = Together.STATEMENTS,
         clock: Clock | None = None,
     ) -> None:
-        check_object(
-            "client", client, ("put_item", "execute_statement"), give='boto3.client("dynamodb"), which is no resource'
-        )
+        check_object("client", client, ("put_item",), give='boto3.client("dynamodb")')
+        if any(kind.__module__.startswith("boto3.resources") for kind in type(client).__mro__):
+            raise ConfigurationError(f'client is a boto3 resource, {told(client)}: give boto3.client("dynamodb")')
         check_text("table", table, give="the table's name; is the environment variable that holds it set?")
         self.table = table
         self._client = client

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from idem import Consumer
 from idem.on_lambda import collector
-from idem.on_lambda.observer import observer_of
+from idem.on_lambda.observer import Observer, observer_of
 
 if TYPE_CHECKING:
     from idem.webhooks.forwarder import Forwarder
@@ -24,7 +24,9 @@ def lambda_handler(build: Callable[[], Consumer | Forwarder]) -> Callable[[Any, 
 
     def handler(event: Any, context: Any) -> Any:
         consumer = built()
-        with observer_of(consumer.operation).invocation(context):
+        own = consumer.observe
+        observer = own if isinstance(own, Observer) else observer_of(consumer.operation)
+        with observer.invocation(context):
             return consumer(event, context)
 
     return handler

@@ -1,4 +1,8 @@
-"""Logs and metrics: one line and one count for each delivery. Keys, attempts, outcomes and origins; never a payload."""
+"""Logs and metrics: one line and one count for each delivery. Keys, attempts, outcomes and origins; never a payload.
+
+An error's text may quote what it was given: it is one line, cut to `ERROR_CHARS_MAX`, in its traceback too, and a mask can take
+out of it what must not be logged. Metrics carry the service and the operation alone.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +16,21 @@ from typing import Any
 from aws_lambda_powertools import Logger
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
-from idem import Delivery, Done, Ending
+from idem import Done, Ending
+from idem.log import Mask, decision_line, error_text, failure_in, has_traceback, ids_of, traceback_text
 from idem.on_lambda.metrics import NAMESPACE, metric_of
 
 
 class Observer:
-    """Powertools Logger and Metrics for one operation; consumers may call from threads."""
+    """Powertools Logger and Metrics for one operation; consumers may call from threads.
 
-    def __init__(self, operation: str) -> None:
+    mask: from a text to the text that is logged, for all free text: messages of errors, their tracebacks, reasons of decisions. It
+    gets at most `MASKED_CHARS_MAX` characters; where it raises, the text is left out.
+    """
+
+    def __init__(self, operation: str, mask: Mask | None = None) -> None:
         self._logger = Logger()
+        self._mask = mask
         # Ephemeral: Powertools' plain Metrics shares its dimensions between all operations of a process.
         self._metrics = EphemeralMetrics(namespace=os.environ.get("POWERTOOLS_METRICS_NAMESPACE", NAMESPACE))
         self._metrics.set_default_dimensions(operation=operation)
@@ -34,8 +44,9 @@ class Observer:
         try:
             yield
             counted = True
-        except Exception:
-            self._logger.exception("the event was not answered")
+        except Exception as error:
+            said = {"error": error_text(error, self._mask), "traceback": traceback_text(error, self._mask)}
+            self._logger.error("the event was not answered", extra=said)
             self._count("EventsRefused")
             raise
         finally:
@@ -45,21 +56,22 @@ class Observer:
     def __call__(self, ending: Ending) -> None:
         """Count and log how one delivery ended."""
         self._count_ending(ending)
-        error = getattr(ending.outcome, "error", None)
-        origin = dict(ending.arrival.origin) if isinstance(ending.arrival, Delivery) else {"id": ending.arrival.id}
+        error = failure_in(ending.outcome)
+        said: dict[str, object] = {
+            "operation": ending.operation,
+            "key": str(ending.key) if ending.key else None,
+            "outcome": metric_of(ending.outcome),
+            "attempt": ending.attempt,
+            "receive_count": ending.arrival.receive_count,
+            "error": error_text(error, self._mask) if error is not None else None,
+            "origin": ids_of(ending.arrival),
+        }
+        if error is not None and has_traceback(ending.outcome):
+            said["traceback"] = traceback_text(error, self._mask)
+        if ending.decided is not None:
+            said["decided"] = decision_line(ending.decided, self._mask)
         log = self._logger.info if error is None else self._logger.warning
-        log(
-            "delivery",
-            extra={
-                "operation": ending.operation,
-                "key": str(ending.key) if ending.key else None,
-                "outcome": metric_of(ending.outcome),
-                "attempt": ending.attempt,
-                "receive_count": ending.arrival.receive_count,
-                "error": f"{type(error).__name__}: {error}" if error is not None else None,
-                "origin": origin,
-            },
-        )
+        log("delivery", extra=said)
 
     def _count_ending(self, ending: Ending) -> None:
         outcome = ending.outcome
@@ -97,6 +109,6 @@ class Observer:
 
 
 @cache
-def observer_of(operation: str) -> Observer:
-    """The observer of an operation, one for each execution environment."""
-    return Observer(operation)
+def observer_of(operation: str, mask: Mask | None = None) -> Observer:
+    """The observer of an operation, one for each execution environment and mask."""
+    return Observer(operation, mask)

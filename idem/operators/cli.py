@@ -23,6 +23,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from idem.log import error_text
 from idem.operators.commands import checking, deciding, looking, sending
 from idem.operators.operator_errors import Exit
 from idem.operators.terminal import connected, offline
@@ -92,7 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
             traceback.print_exc()
         else:
             sys.stderr.write(
-                f"idem met a fault of its own: {type(error).__name__}: {error}\n"
+                f"idem met a fault of its own: {error_text(error)}\n"
                 f"Set {TRACE_VARIABLE}=1 to see where, and report it.\n"
             )
     sys.exit(Exit.NO)

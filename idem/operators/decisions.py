@@ -8,11 +8,15 @@
 | erase | deleted at once, without a trace | the same |
 
 Every decision draws a new claim token, so that an attempt that wakes up late is fenced off, and a second operator who saw the
-same version is refused. Who decided, what, when and why goes into the record's origin, beside where the record came from.
+same version is refused. Who decided, what, when and why is a log line of the logger `idem`, and goes into the record's `decided`,
+which every later attempt carries on, also one that claims a forgotten key anew. The record keeps the last `DECISIONS_MAX` of
+them; each takes at most `WHO_CHARS_MAX` and `WHY_CHARS_MAX` characters and about 80 bytes, so all of them are below 2 KB in ASCII.
+TTL deletes a forgotten record within days; what was decided is then in the log alone, as it is at once after `erase`.
 """
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
@@ -21,15 +25,19 @@ from idem.clock import Clock, SystemClock, new_token
 from idem.dynamo.actions import Actions
 from idem.dynamo.schema import from_item
 from idem.dynamo.sender import Sender
+from idem.log import LOGGER, decision_line
 from idem.operators.connection import Connection
 from idem.operators.operator_errors import Exit, OperatorError
 from idem.operators.record_text import State, iso, state_of
 from idem.policy import SKEW_MARGIN
-from idem.record import Failure, Record, StoredResult
+from idem.record import Decided, Failure, Record, StoredResult
 from idem.store import failed, succeeded
+from idem.text import bounded, one_line
 
 WHY_CHARS_MIN = 3  # "x" says nothing to whoever reads the record later
 WHY_CHARS_MAX = 300  # enough for a sentence and a ticket; a refused claim is billed by the item's size
+WHO_CHARS_MAX = 200  # the ARN of an assumed role with a mail address as its session
+DECISIONS_MAX = 3  # that a record keeps: the last one, and what it came after
 RESULT_ID_CHARS_MAX = 300
 SEND_FOR_MS = 10_000  # how long a write that meets conflicts or throttles is repeated
 
@@ -94,18 +102,17 @@ def check(found: Record, instruction: Instruction, now_ms: int) -> None:
 
 def decided(found: Record, instruction: Instruction, now_ms: int) -> Record:
     """The record as the decision leaves it."""
-    said = {
-        "decision": instruction.decision.value,
-        "decidedBy": instruction.who,
-        "decidedAt": iso(now_ms // 1000) or "",
-        "decidedWhy": instruction.why.strip(),
-    }
-    base = replace(found, claim_token=new_token(), origin={**found.origin, **said})
+    said = Decided(
+        decision=instruction.decision.value,
+        by=bounded(instruction.who, WHO_CHARS_MAX),
+        at=now_ms // 1000,
+        why=instruction.why.strip(),
+        attempt=found.attempt,
+    )
+    base = replace(found, claim_token=new_token(), decided=(*found.decided, said)[-DECISIONS_MAX:])
     match instruction.decision:
         case Decision.RELEASE:
-            failure = Failure(
-                type="Released", message=f"by {instruction.who}: {instruction.why.strip()}", reclaimable=True
-            )
+            failure = Failure(type="Released", message=f"by {said.by}: {said.why}", reclaimable=True)
             return failed(replace(base, starts=0, result=None), failure, _end(found, now_ms), now_ms)
         case Decision.SETTLE:
             result = StoredResult("id", instruction.result_id or "")
@@ -130,15 +137,19 @@ def change(connection: Connection, shown: Record, instruction: Instruction, cloc
         request = {name: value for name, value in request.items() if name != "Item"} | {"Key": key}
         call = client.delete_item
     refused = sender.send(instruction.decision.value, call, request, now_ms + SEND_FOR_MS)
-    if refused is None:
+    there = from_item(refused.item, shown.key) if refused and refused.item else None
+    if refused is None or (there is not None and there.claim_token == after.claim_token):
+        _log(after)  # the second: the first answer was lost, and the SDK asked again
         return after
-    there = from_item(refused.item, shown.key) if refused.item else None
-    if there is not None and there.claim_token == after.claim_token:
-        return after  # the first answer was lost, and the SDK asked again
     now = f"it is now {state_of(there, now_ms).value}, attempt {there.attempt}" if there else "it is gone"
     raise OperatorError(
         f"{shown.key} changed after it was shown: {now}. Nothing was written.", "Look again: `idem show`.", Exit.CHANGED
     )
+
+
+def _log(after: Record) -> None:
+    """Say who decided what and why, where whoever runs this keeps logs: without any set-up, on standard error."""
+    logging.getLogger(LOGGER).warning("decision on %s: %s", one_line(str(after.key)), decision_line(after.decided[-1]))
 
 
 def _end(found: Record, now_ms: int) -> int | None:

@@ -8,7 +8,9 @@ from enum import IntEnum
 from typing import Any
 
 from idem.errors import CorruptRecord, IdemError, StoreUnavailable
+from idem.text import bounded
 
+SENTENCE_CHARS_MAX = 1_000
 DENIED = re.compile(r"not authorized to perform:? (\S+)(?: on resource:? (\S+))?")
 
 
@@ -27,8 +29,8 @@ class OperatorError(Exception):
     """What a command says instead of going on: one sentence, its remedy, and the exit status."""
 
     def __init__(self, sentence: str, remedy: str = "", status: Exit = Exit.NO) -> None:
-        super().__init__(f"{sentence} {remedy}".strip())
-        self.sentence = sentence
+        self.sentence = bounded(sentence, SENTENCE_CHARS_MAX)  # it may quote what a table or a file holds
+        super().__init__(f"{self.sentence} {remedy}".strip())
         self.remedy = remedy
         self.status = status
 

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from itertools import accumulate
 from typing import Any
 
 from idem.clock import SystemClock
@@ -20,6 +21,7 @@ from idem.policy import Policy, Retention
 from idem.record import (
     Abandoned,
     Claim,
+    Decided,
     Failed,
     Held,
     Key,
@@ -32,8 +34,11 @@ from idem.record import (
     decide,
     is_expired,
 )
+from idem.results import NESTING_MAX
+from idem.text import message_of
 
 DEFAULT_POLICY = Policy(retention=Retention.QUEUE)
+JSON_TEXT = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 STORED = re.compile(r"(?:[^%]|%2[35])+")  # an identity as it is stored: escaped, so "%" comes only before 25 and 23
 
 
@@ -65,7 +70,7 @@ def parse_key(text: str) -> Key:
         if not identity:
             raise ConfigurationError("the identity is missing")
         short = len(identity.encode("utf-8", "surrogatepass")) <= IDENTITY_BYTES_MAX and identity.isprintable()
-        if identity.startswith(HASHED) or (short and STORED.fullmatch(identity)):
+        if short and (identity.startswith(HASHED) or STORED.fullmatch(identity)):
             return Key(operation, identity)
         return make_key(operation, identity.split("#"))
     except (ConfigurationError, InputRefused):
@@ -147,9 +152,8 @@ def next_delivery(record: Record, now_ms: int, policy: Policy, request_hash: str
 
 def _says(record: Record, now_ms: int, policy: Policy) -> str:
     state = state_of(record, now_ms, policy)
-    if state is not State.EXPIRED and (decision := record.origin.get("decision")):
-        who, why = record.origin.get("decidedBy", "somebody"), record.origin.get("decidedWhy", "")
-        return f"{decided_as(decision).capitalize()} by {who} at {record.origin.get('decidedAt', '?')}: {why}."
+    if state is not State.EXPIRED and (last := last_word(record)):
+        return f"{decision_text(last).capitalize()}."
     by = f"attempt {record.attempt}"
     finished = f"{clock_time(record.finished_at)} ({ago(record.finished_at, now_ms)})" if record.finished_at else "?"
     match state:
@@ -194,16 +198,40 @@ def as_json(record: Record, now_ms: int, policy: Policy = DEFAULT_POLICY) -> dic
         "leaseUntil": iso(record.lease_until / 1000) if record.lease_until is not None else None,
         "expiresAt": iso(record.expires_at),
         "requestHash": record.request_hash,
-        "result": json.loads(result.text) if result and result.kind == "json" else None,
+        "result": None,
         "resultId": result.text if result and result.kind == "id" else None,
         "resultOmitted": result.text if result and result.kind == "omitted" else None,
         "error": None,
         "origin": dict(record.origin),
+        "decided": [
+            {"decision": one.decision, "by": one.by, "at": iso(one.at), "why": one.why, "attempt": one.attempt}
+            for one in record.decided
+        ],
     }
+    if result and result.kind == "json":
+        try:
+            found["result"] = parsed(result.text)
+        except ValueError as error:
+            found["resultUnreadable"] = f"its result cannot be read as JSON: {message_of(error)}"
     if record.failure:
         failure = record.failure
         found["error"] = {"type": failure.type, "message": failure.message, "reclaimable": failure.reclaimable}
     return found
+
+
+def parsed(text: str) -> Any:
+    """The value of a stored result, which JSON can hold again. Raises ValueError: somebody may have written it by hand."""
+    if levels_of(text) > NESTING_MAX:
+        raise ValueError(f"it is nested more deeply than {NESTING_MAX} levels")
+    value = json.loads(text)
+    json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8")
+    return value
+
+
+def levels_of(text: str) -> int:
+    """How many containers of a JSON text stand inside each other at most; told without reading them."""
+    bare = JSON_TEXT.sub("", text)
+    return max(accumulate((letter in "[{") - (letter in "]}") for letter in bare if letter in "[{]}"), default=0)
 
 
 def outcome_of(record: Record) -> str:
@@ -268,6 +296,22 @@ def decided_as(decision: str) -> str:
     return {"release": "released", "settle": "settled", "forget": "forgotten", "erase": "erased"}.get(
         decision, decision
     )
+
+
+def decision_text(one: Decided) -> str:
+    """A decision in words: what was done, by whom, when and why."""
+    return f"{decided_as(one.decision)} by {one.by} at {iso(one.at)}: {one.why}"
+
+
+def last_word(record: Record) -> Decided | None:
+    """The decision that no attempt has followed yet, so that the record is what it made of it; None otherwise."""
+    last = record.decided[-1] if record.decided else None
+    if last is None:
+        return None
+    if last.decision == "forget":
+        return last if record.expires_at is not None and record.expires_at < last.at else None
+    made = record.status is not Status.IN_PROGRESS and (last.at, last.attempt) == (record.finished_at, record.attempt)
+    return last if made else None
 
 
 def times(count: int) -> str:

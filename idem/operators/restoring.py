@@ -25,6 +25,7 @@ from idem.operators.stack_resources import key_names
 from idem.policy import Policy
 from idem.record import Key, Record, StoredResult, claimed_record, first_claim, started
 from idem.store import Store, succeeded
+from idem.text import message_of
 
 UNKNOWN = StoredResult("omitted", "the work was done; its record was written again after a restore, without the result")
 SEND_FOR_MS = 10_000  # how long a write that meets conflicts or throttles is repeated
@@ -90,7 +91,7 @@ def prove(
                 proof.not_done[key] = found
             seen.add(key)
         except (OperatorError, CorruptRecord) as error:
-            proof.unreadable.append(UnreadableRow(where, str(error)))
+            proof.unreadable.append(UnreadableRow(where, message_of(error)))
     return proof
 
 

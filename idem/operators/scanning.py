@@ -10,7 +10,7 @@ from idem.dynamo.schema import KEY_PREFIX, PARTITION_KEY, SORT_KEY, TTL_ATTRIBUT
 from idem.errors import CorruptRecord
 from idem.operators.connection import Connection
 from idem.operators.operator_errors import OperatorError
-from idem.operators.record_text import State, parse_key, state_of
+from idem.operators.record_text import State, state_of
 from idem.record import Key, Record, Status
 
 PAGE_BYTES = 1_048_576  # DynamoDB's most for one page of a scan, before filters
@@ -73,7 +73,7 @@ def pages(connection: Connection, wanted: Wanted, now_ms: int, *, after: str | N
     """The table page by page, the wanted records of each. `after`: the key where an earlier look ended."""
     request: dict[str, Any] = {"TableName": connection.table} | _filter(wanted, now_ms, connection.sort_value)
     if after:
-        request["ExclusiveStartKey"] = primary_key(parse_key(after), connection.sort_value)
+        request["ExclusiveStartKey"] = primary_key(Key(*_parts(after)), connection.sort_value)
     while True:
         answer = connection.dynamodb.scan(**request)
         page = Page([], int(answer.get("ScannedCount", 0)), next=answer.get("LastEvaluatedKey"))
@@ -132,9 +132,16 @@ class Found:
 
 def record_of(item: Mapping[str, Any]) -> Record:
     """The record in a scanned item. Raises CorruptRecord."""
-    key = item[PARTITION_KEY]["S"].removeprefix(KEY_PREFIX)
-    operation, _, identity = key.partition("#")
-    return from_item(item, Key(operation, identity))
+    key = Key(*_parts(item[PARTITION_KEY]["S"]))
+    if not key.operation or not key.identity:
+        raise CorruptRecord(key, "its key is not an operation and an identity")
+    return from_item(item, key)
+
+
+def _parts(key: str) -> tuple[str, str]:
+    """Operation and identity of a key as it is stored, whatever it holds."""
+    operation, _, identity = key.removeprefix(KEY_PREFIX).partition("#")
+    return operation, identity
 
 
 def mentioned(connection: Connection, identifier: str, now_ms: int, pages_max: int) -> list[Record]:

@@ -15,9 +15,11 @@ from typing import Annotated, Any, get_type_hints
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from idem.operators.connection import Connection
 from idem.operators.operator_errors import Exit, OperatorError, explain
+from idem.text import one_line
 
 PIPE_WIDTH = 200  # of a table that goes into a file or a pipe, which has no width
 WHERE = "Where"
@@ -35,24 +37,20 @@ class Terminal:
     def say(self, text: str, style: str | None = None) -> None:
         """A sentence of the answer; left out of JSON."""
         if not self.json:
-            self.out.print(
-                printable(text), style=style, markup=False, highlight=False, soft_wrap=not self.out.is_terminal
-            )
+            _print(self.out, text, style)
 
     def note(self, text: str) -> None:
         """What is not part of the answer: progress, warnings. Goes to standard error."""
-        self.err.print(
-            printable(text), style="yellow", markup=False, highlight=False, soft_wrap=not self.err.is_terminal
-        )
+        _print(self.err, text, "yellow")
 
-    def show(self, table: Table) -> None:
+    def show(self, table: PlainTable) -> None:
         if not self.json:
             self.out.print(table)
 
     def emit(self, value: Any) -> None:
         """The answer for scripts."""
         if self.json:
-            sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+            sys.stdout.write(json.dumps(value) + "\n")  # in ASCII: what a record holds steers no terminal
             sys.stdout.flush()
 
     def sure(self, question: str, *, yes: bool) -> None:
@@ -61,19 +59,27 @@ class Terminal:
             return
         if not sys.stdin.isatty():
             raise OperatorError("Nobody can be asked here.", "Pass --yes to do it without a question.", Exit.USAGE)
-        self.err.print(f"{question} [y/N] ", end="", markup=False, highlight=False)
+        self.err.print(f"{one_line(question)} [y/N] ", end="")
         if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
             raise OperatorError("Nothing was changed.")
 
 
-def printable(text: str) -> str:
-    """Text that cannot steer a terminal: whatever a record holds, it is shown and not obeyed."""
-    return "".join(letter if letter.isprintable() or letter == "\n" else "\N{REPLACEMENT CHARACTER}" for letter in text)
+def cell(text: str, style: str = "") -> Text:
+    """Text in a table: whatever a record holds, it is shown and not obeyed."""
+    return Text(one_line(text), style=style)
 
 
-def plain_table(*headings: str, fold: str = "", right: tuple[str, ...] = ()) -> Table:
+class PlainTable(Table):
+    """A table whose rows are text that steers nothing: no markup in it, no controls, no line ends."""
+
+    def add_row(self, *cells: Any, **more: Any) -> None:
+        safe = [cell(one.plain, str(one.style)) if isinstance(one, Text) else cell(str(one)) for one in cells]
+        super().add_row(*safe, **more)
+
+
+def plain_table(*headings: str, fold: str = "", right: tuple[str, ...] = ()) -> PlainTable:
     """A table that reads well on a terminal and in a pipe. `fold`: the column that gives way when there is no room."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    table = PlainTable(box=None, pad_edge=False, header_style="bold")
     for heading in headings:
         table.add_column(
             heading,
@@ -82,6 +88,13 @@ def plain_table(*headings: str, fold: str = "", right: tuple[str, ...] = ()) -> 
             justify="right" if heading in right else "left",
         )
     return table
+
+
+def plain_grid() -> PlainTable:
+    """Names and values below each other, without a heading."""
+    return PlainTable(
+        box=None, padding=(0, 2), collapse_padding=True, show_header=False, show_edge=False, pad_edge=False
+    )
 
 
 TableName = Annotated[
@@ -190,20 +203,18 @@ def _table(terminal: Terminal) -> str:
 def _complain(terminal: Terminal, error: OperatorError) -> None:
     if terminal.json:
         said = {"error": error.sentence, "remedy": error.remedy, "status": int(error.status)}
-        sys.stderr.write(json.dumps(said, ensure_ascii=False) + "\n")
+        sys.stderr.write(json.dumps(said) + "\n")
         return
-    terminal.err.print(
-        printable(error.sentence),
-        style="bold red",
-        markup=False,
-        highlight=False,
-        soft_wrap=not terminal.err.is_terminal,
-    )
+    _print(terminal.err, error.sentence, "bold red")
     if error.remedy:
-        terminal.err.print(
-            printable(error.remedy), markup=False, highlight=False, soft_wrap=not terminal.err.is_terminal
-        )
+        _print(terminal.err, error.remedy)
+
+
+def _print(console: Console, text: str, style: str | None = None) -> None:
+    """Print a line that steers nothing, whatever of a record is in it."""
+    console.print(one_line(text), style=style, soft_wrap=not console.is_terminal)
 
 
 def _console(stream: Any) -> Console:
-    return Console(file=stream, width=None if stream.isatty() else PIPE_WIDTH)
+    width = None if stream.isatty() else PIPE_WIDTH
+    return Console(file=stream, width=width, markup=False, emoji=False, highlight=False)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from idem.operators.record_text import clock_time, decided_as, outcome_of
-from idem.record import Key, Record, Status
+from idem.operators.record_text import clock_time, decided_as, last_word, outcome_of
+from idem.record import Decided, Key, Record, Status
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,16 +31,20 @@ def changes(before: Record | None, after: Record, now_ms: int) -> Iterator[Momen
     """The changes from one version of a record to the next; none when nothing changed."""
     if before == after:
         return
-    if decision := after.origin.get("decision"):
-        if before is None or before.claim_token != after.claim_token:
-            yield _decided(after, decision, now_ms)
+    new = [one for one in after.decided if before is None or one not in before.decided]
+    yield from (_decided(after, one) for one in new)
+    if new and last_word(after):
         return
     if before is None or before.claim_token != after.claim_token:
         yield _claimed(after)
     elif before.starts != after.starts and after.status is Status.IN_PROGRESS:
         yield Moment(at=now_ms, key=after.key, kind="started", says=f"start {after.starts} of its work")
-    if after.status is not Status.IN_PROGRESS:
+    if after.status is not Status.IN_PROGRESS and (before is None or _version(before) != _version(after)):
         yield _finished(after)
+
+
+def _version(record: Record) -> tuple[str, Status]:
+    return record.claim_token, record.status
 
 
 def told(record: Record) -> list[Moment]:
@@ -50,7 +54,7 @@ def told(record: Record) -> list[Moment]:
 
 def _claimed(record: Record) -> Moment:
     kind = "claimed" if record.attempt == 1 else "taken over"
-    origin = {name: value for name, value in record.origin.items() if not name.startswith("decided")}
+    origin = record.origin
     source = ", ".join(f"{name} {value}" for name, value in origin.items() if name != "source")
     by = f"by attempt {record.attempt}" + (f", from {origin['source']}" if "source" in origin else "")
     return Moment(
@@ -64,10 +68,8 @@ def _finished(record: Record) -> Moment:
     return Moment(at=at, key=record.key, kind=kind, says=outcome_of(record))
 
 
-def _decided(record: Record, decision: str, now_ms: int) -> Moment:
-    who, why = record.origin.get("decidedBy", "somebody"), record.origin.get("decidedWhy", "")
-    at = record.finished_at * 1000 if record.finished_at and decision != "forget" else now_ms
-    return Moment(at=at, key=record.key, kind=decided_as(decision), says=f"by {who}: {why}")
+def _decided(record: Record, last: Decided) -> Moment:
+    return Moment(at=last.at * 1000, key=record.key, kind=decided_as(last.decision), says=f"by {last.by}: {last.why}")
 
 
 def line(moment: Moment) -> str:

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from idem.delivery import Ending, Rejected
+from idem.log import log_fault
 from idem.sources.content import mapping_of, text_of
-from idem.text import message_of
+from idem.text import ERROR_CHARS_MAX, message_of
 
 ENTRIES_MAX = 10  # in one SendMessageBatch
 BYTES_MAX = 256 * 1024  # in one SendMessageBatch; SQS has raised this limit, and no older endpoint refuses less
 ATTRIBUTES_MAX = 10  # of one message
-ERROR_CHARS_MAX = 500
 
 ERROR = "idem.error"
 MESSAGE_ID = "idem.messageId"
@@ -38,10 +38,8 @@ class DeadLetters:
             entries = [self._entry(str(index), ending) for index, ending in enumerate(batch)]
             try:
                 answer = self._client.send_message_batch(QueueUrl=self._queue_url, Entries=entries)
-            except Exception:
-                logging.getLogger(__name__).exception(
-                    "%d messages were not sent to the dead-letter queue", len(entries)
-                )
+            except Exception as error:  # noqa: BLE001 - whatever it is, the queue's own redrive takes them there
+                log_fault(f"{len(entries)} messages were not sent to the dead-letter queue", error)
                 continue
             sent += [batch[int(entry["Id"])] for entry in answer.get("Successful", ())]
             for refused in answer.get("Failed", ()):
@@ -69,12 +67,12 @@ def _can_be_sent(ending: Ending) -> bool:
     if not isinstance(ending.outcome, Rejected) or record is None or not ending.arrival.id:
         return False
     body, attributes = record.get("body"), record.get("messageAttributes") or {}
-    return (
-        isinstance(body, str)
-        and bool(body)
-        and isinstance(attributes, Mapping)
-        and len(attributes) <= ATTRIBUTES_MAX - 2
-    )
+    if not isinstance(body, str) or not body or not isinstance(attributes, Mapping):
+        return False
+    try:
+        return len(_attributes(record)) <= ATTRIBUTES_MAX - 2
+    except (KeyError, TypeError, ValueError, AttributeError):  # attributes of a form that SQS does not have
+        return False
 
 
 def _batches(endings: Sequence[Ending]) -> Iterator[list[Ending]]:

@@ -29,7 +29,6 @@ from idem.text import writable
 JSON = "application/json"
 REPLAYED_HEADER = "idempotent-replayed"  # Stripe's own name for it
 BODY_BYTES_MAX = 5_000_000  # Lambda takes 6 MB; a larger result is said to be omitted
-REASON_CHARS_MAX = 500  # of an error in an answer: it may quote what came in
 REQUEST_BYTES_MAX = (
     1_048_576  # of a request's body, unless its source says otherwise: thirty times that in memory once it is parsed
 )

@@ -71,7 +71,6 @@ from idem.results import HttpResult
 from idem.sources.content import parse_json, understood
 from idem.sources.http import (
     LISTS_HEADERS,
-    REASON_CHARS_MAX,
     REPLAYED_HEADER,
     REQUEST_BYTES_MAX,
     RETRY_AFTER_S,
@@ -83,7 +82,7 @@ from idem.sources.http import (
     request_id,
     shown,
 )
-from idem.text import bounded, exact, message_of, writable
+from idem.text import exact, message_of, writable
 
 HEADER = "idempotency-key"
 BARE = re.compile(r"[!#-+\--~]{1,255}")  # visible ASCII; a comma or quote would be two headers, or half a string
@@ -190,7 +189,7 @@ class IdempotencyKeySource:
                 failure = failure_of(error, reclaimable=False)
                 return self._failure(failure.type, failure.message, {})
             case Rejected(error=InputRefused() as error):
-                return _problem(_refused_status(error), bounded(message_of(error), REASON_CHARS_MAX))
+                return _problem(_refused_status(error), message_of(error))
             case Retry() | Overtaken() | Unsettled() | Rejected():
                 return _problem(503, "the request failed, and may be sent again", {"retry-after": str(RETRY_AFTER_S)})
             case Unavailable() | NotStarted():

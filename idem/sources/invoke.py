@@ -26,8 +26,8 @@ from idem.delivery import (
 from idem.errors import IdemError, RequestMismatch, WrongEvent
 from idem.sources.content import understood
 from idem.sources.envelopes import Envelope, Unwrapped, bare, s3_record, sns
-from idem.sources.http import BODY_BYTES_MAX, REASON_CHARS_MAX, shown
-from idem.text import bounded, message_of
+from idem.sources.http import BODY_BYTES_MAX, shown
+from idem.text import message_of
 
 
 class Undone(IdemError):
@@ -97,7 +97,7 @@ def _undone(ending: Ending) -> str | None:
             | Unsettled(error=error)
             | Unavailable(error=error)
         ):
-            return f"{type(error).__name__}: {bounded(message_of(error), REASON_CHARS_MAX)}"
+            return f"{type(error).__name__}: {message_of(error)}"
         case Busy():
             return "another attempt is at work on it"
         case NotStarted(reason=reason):
@@ -108,7 +108,7 @@ def _shown(ending: Ending, bytes_max: int) -> Any:
     if isinstance(ending.outcome, Done):
         return shown(ending.outcome.result, bytes_max)
     error = getattr(ending.outcome, "error", None)
-    return {"rejected": bounded(message_of(error), REASON_CHARS_MAX) if error else ""}
+    return {"rejected": message_of(error) if error else ""}
 
 
 def _service(record: Any) -> str | None:

@@ -15,6 +15,7 @@ from idem.arguments import check_function
 from idem.clock import Clock, SystemClock, backoff_ms, milliseconds
 from idem.delivery import MAPPINGS, Arrival, Busy, Delivery, Done, Ending, NotStarted, Rejected, Retry, Unreadable
 from idem.errors import ConfigurationError, IdemError, MalformedDelivery, UnreportableRecord, WrongEvent
+from idem.log import log_fault
 from idem.sources.content import mapping_of, parse_json, text_of, understood
 from idem.sources.dead_letters import DeadLetters
 from idem.sources.envelopes import Envelope, bare
@@ -152,8 +153,8 @@ class SqsSource:
             entries = moves[start : start + BATCH_MAX]
             try:
                 answer = self._client.change_message_visibility_batch(QueueUrl=self._queue_url, Entries=entries)
-            except Exception:
-                logging.getLogger(__name__).exception("the visibility of %d messages was not changed", len(entries))
+            except Exception as error:  # noqa: BLE001 - whatever it is, the queue's own timeout does it
+                log_fault(f"the visibility of {len(entries)} messages was not changed", error)
             else:
                 for refused in answer.get("Failed", ()):
                     logging.getLogger(__name__).warning("the visibility of a message was not changed: %s", refused)

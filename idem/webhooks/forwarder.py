@@ -31,11 +31,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from idem.clock import Clock, SystemClock
-from idem.delivery import Arrival, Delivery, Done, Ending, Outcome, Rejected, Unavailable, Unreadable, tell
+from idem.delivery import Arrival, Delivery, Done, Ending, Outcome, Rejected, Unavailable, Unreadable
 from idem.errors import InputRefused, MissingKeyPart, StoreUnavailable, TooLarge
 from idem.keys import check_operation, make_key
+from idem.log import tell
 from idem.record import Key
-from idem.text import MARKED, hidden, unhidden
+from idem.sources.content import understood
+from idem.text import MARKED, hidden, message_of, unhidden
 from idem.webhooks.source import WebhookSource
 
 EVENT_ID, SCOPE = "webhook-event-id", "webhook-scope"
@@ -101,7 +103,7 @@ class Forwarder:
                 continue
             try:
                 keys[index] = key = make_key(self.operation, _identity(arrival))
-                messages[index] = self._message(arrival, key)
+                messages[index] = understood("making the message", self._message, arrival, key)
             except InputRefused as error:
                 outcomes[index] = Rejected(error, recorded=False)
         for batch in _batches(messages):
@@ -139,7 +141,7 @@ class Forwarder:
         try:
             answer = self.client.send_message_batch(QueueUrl=self.queue_url, Entries=entries)
         except Exception as error:  # noqa: BLE001 - whatever is not an answer means that nothing is known to be on the queue
-            lost = StoreUnavailable("enqueue", type(error).__name__, str(error))
+            lost = StoreUnavailable("enqueue", type(error).__name__, message_of(error))
             return dict.fromkeys(batch, Unavailable(lost, ran=False))
         outcomes: dict[int, Outcome] = {
             int(one["Id"]): Done({"queued": one["MessageId"]}, replayed=False, attempt=1)

@@ -24,8 +24,8 @@ from typing import Any
 
 from idem.delivery import Busy, Done, NotStarted, Outcome, Overtaken, Rejected, Retry, Unavailable, Unsettled
 from idem.errors import InputRefused, NotAnEvent, RequestMismatch, SignatureInvalid, TooLarge
-from idem.sources.http import REASON_CHARS_MAX, REPLAYED_HEADER, RETRY_AFTER_S, Reply, json_reply, shown
-from idem.text import bounded, message_of, writable
+from idem.sources.http import REPLAYED_HEADER, RETRY_AFTER_S, Reply, json_reply, shown
+from idem.text import message_of, writable
 from idem.webhooks.scheme import ReplyStyle
 
 NEEDS_ANOTHER_TRY = (503, 409, 422, 401, 400)  # of several replies, the first of these that is among them
@@ -60,11 +60,11 @@ def reply_to(outcome: Outcome, now_ms: int, reply_style: ReplyStyle) -> Reply:
         case Rejected(error=NotAnEvent(reply=Reply() as reply)):
             return reply
         case Rejected(error=SignatureInvalid() as error):
-            return json_reply(reply_style.refused_status, {"error": "signature", "message": _said(error)})
+            return json_reply(reply_style.refused_status, {"error": "signature", "message": message_of(error)})
         case Rejected(error=TooLarge() as error):
-            return json_reply(413, {"error": "too large", "message": _said(error)}, reply_style.give_up)
+            return json_reply(413, {"error": "too large", "message": message_of(error)}, reply_style.give_up)
         case Rejected(error=InputRefused() as error):
-            return json_reply(400, {"error": "malformed", "message": _said(error)}, reply_style.give_up)
+            return json_reply(400, {"error": "malformed", "message": message_of(error)}, reply_style.give_up)
         case Retry() | Overtaken() | Unsettled() | Rejected():
             return _later(503, "the work failed and will be tried again", RETRY_AFTER_S)
         case Unavailable() | NotStarted():
@@ -78,10 +78,6 @@ def _done(result: Any, reply_style: ReplyStyle, headers: dict[str, str]) -> Repl
     if reply_style.shows_text and isinstance(result, str) and result:
         return Reply(status=accepted.status, body=writable(result), headers={**accepted.headers, **headers})
     return Reply(status=accepted.status, body=accepted.body, headers={**accepted.headers, **headers})
-
-
-def _said(error: Exception) -> str:
-    return bounded(message_of(error), REASON_CHARS_MAX)
 
 
 def _later(status: int, message: str, seconds: int) -> Reply:

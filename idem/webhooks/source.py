@@ -9,7 +9,7 @@ from idem.arguments import check_function, check_object
 from idem.delivery import Arrival, Delivery, Ending, Unreadable
 from idem.errors import MalformedDelivery, NotAnEvent, SecretsUnavailable, SignatureInvalid
 from idem.sources.http import LISTS_HEADERS, HttpRequest, lists_headers, parse_request, request_id
-from idem.text import exact
+from idem.text import exact, message_of
 from idem.webhooks import replies
 from idem.webhooks.request_parts import escaped, without
 from idem.webhooks.scheme import Event, NoMatch, ReplyStyle, Scheme, usable
@@ -83,7 +83,7 @@ class WebhookSource:
         except SecretsUnavailable:
             raise
         except Exception as error:
-            raise SecretsUnavailable(f"the signing secrets could not be read: {error}") from error
+            raise SecretsUnavailable(f"the signing secrets could not be read: {message_of(error)}") from error
         if not found:
             raise SecretsUnavailable("there is no signing secret: a request can be neither trusted nor refused")
         return found

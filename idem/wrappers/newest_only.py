@@ -31,7 +31,6 @@ crashed one when it is delivered again.
 from __future__ import annotations
 
 import inspect
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -39,6 +38,7 @@ from typing import Any
 from idem.delivery import Delivery, Work
 from idem.errors import ConfigurationError, IdemError, MissingKeyPart
 from idem.keys import KeyRule, make_key
+from idem.log import log_fault
 from idem.record import Claim
 from idem.wrappers.positions import Position, Positions
 from idem.writes import Commit
@@ -86,8 +86,8 @@ class NewestOnly:
         """The work's own error is what counts; without this note older events only wait for the lease."""
         try:
             self.positions.give_up(object_id, claim)
-        except IdemError:
-            logging.getLogger(__name__).exception("the position begun by %s stands until its lease ends", claim.key)
+        except IdemError as error:
+            log_fault(f"the position begun by {claim.key} stands until its lease ends", error)
 
     def _position(self, delivery: Delivery) -> Position:
         try:

@@ -12,6 +12,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
+from idem.text import ERROR_CHARS_MAX, bounded
 from sandbox.stack_connection import StackConnection
 
 WINDOW_S = 3600  # the chart shows the last hour
@@ -116,18 +117,20 @@ class Activity:
 
 
 def _line(event: Mapping[str, Any]) -> LoggedDelivery | None:
+    """The delivery that a line tells of, None for any other line: whatever a function prints, the other lines are read."""
     try:
         said = json.loads(event["message"])
-    except ValueError:
+        if said["message"] != "delivery":
+            return None
+        error = said.get("error")
+        return LoggedDelivery(
+            at=int(event["timestamp"]),
+            key=None if said.get("key") is None else str(said["key"]),
+            outcome=str(said["outcome"]),
+            attempt=None if said.get("attempt") is None else int(said["attempt"]),
+            receive_count=int(said.get("receive_count") or 1),
+            error=None if error is None else bounded(str(error), ERROR_CHARS_MAX),
+            origin={str(name): str(value) for name, value in (said.get("origin") or {}).items()},
+        )
+    except (AttributeError, KeyError, OverflowError, RecursionError, TypeError, ValueError):
         return None
-    if not isinstance(said, dict) or said.get("message") != "delivery" or "outcome" not in said:
-        return None
-    return LoggedDelivery(
-        at=int(event["timestamp"]),
-        key=said.get("key"),
-        outcome=str(said["outcome"]),
-        attempt=said.get("attempt"),
-        receive_count=int(said.get("receive_count") or 1),
-        error=said.get("error"),
-        origin=said.get("origin") or {},
-    )

@@ -7,6 +7,7 @@ from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 
+import boto3
 import pytest
 
 from idem import Consumer, DynamoStore, MemoryStore, Policy, Retention, SqsSource, WebhookSource, keys, once, schemes
@@ -52,8 +53,9 @@ class OnlyTakesOne:
         """One parameter too few."""
 
 
-RESOURCE = SimpleNamespace(put_item=print, meta=None)
-DYNAMODB = SimpleNamespace(put_item=print, execute_statement=print)
+LOCATION = {"region_name": "eu-west-1", "aws_access_key_id": "none", "aws_secret_access_key": "none"}
+RESOURCE = boto3.resource("dynamodb", **LOCATION).Table("records")  # type: ignore[call-overload]
+DYNAMODB = SimpleNamespace(put_item=print)
 
 MISTAKES: list[tuple[Callable[[], Any], str]] = [
     (lambda: consumer(key="orderId"), r"key is the text 'orderId': give a rule, such as keys\.field\('orderId'\)"),
@@ -93,7 +95,7 @@ MISTAKES: list[tuple[Callable[[], Any], str]] = [
     (lambda: policy(otherwise="permanent"), r"otherwise is the text 'permanent': give one of Kind\.TRANSIENT"),
     (lambda: policy(lapsed="hold"), r"lapsed is the text 'hold': give one of Lapsed\.TAKE_OVER, Lapsed\.HOLD"),
     (lambda: policy(starts_max="3"), "starts_max is the text '3'"),
-    (lambda: DynamoStore(RESOURCE, "records"), r"client is a SimpleNamespace, which has no execute_statement\(\)"),
+    (lambda: DynamoStore(RESOURCE, "records"), "client is a boto3 resource, a dynamodb.Table"),
     (lambda: DynamoStore(None, "records"), r'client is None.*give boto3\.client\("dynamodb"\)'),
     (lambda: DynamoStore(DYNAMODB, None), "table is None.*environment variable"),  # type: ignore[arg-type]
     (lambda: DynamoStore(DYNAMODB, " "), "table is the text ' '"),

@@ -9,6 +9,7 @@ import pytest
 
 from idem import Commit, Lapsed, MemoryStore, Policy, Put
 from idem.delivery import Busy, Done, Overtaken, Rejected, Retry, Unavailable, Unsettled
+from idem.dynamo.schema import primary_key, to_item
 from idem.errors import (
     ClaimLost,
     CorruptRecord,
@@ -17,8 +18,10 @@ from idem.errors import (
     UnsettledWork,
     WriteRefused,
 )
-from idem.record import Status
+from idem.record import Status, StoredResult
+from idem.results import NotKept
 from idem.testing import Crash, FaultyStore, crash_after, lose_answer, refuse
+from tests.idem.benches import DynamoBench
 from tests.idem.builders import KEY, NOW
 from tests.idem.builders import record as another
 from tests.idem.clocks import TestClock
@@ -164,3 +167,47 @@ def test_a_commit_that_cannot_be_sent_is_the_works_failure(clock: TestClock, wri
         assert isinstance(ending, Retry)
         assert isinstance(ending.error, TransactionRefused)
     assert stored(bench).status is Status.FAILED
+
+
+ODD_RESULTS = {"no JSON": "{broken", "100,000 levels": "[" * 100_000, "5,000 digits": "1" * 5_000, "nothing": ""}
+
+
+@pytest.mark.parametrize("text", ODD_RESULTS.values(), ids=ODD_RESULTS)
+def test_a_stored_result_that_nobody_can_read_was_not_kept_and_its_neighbours_are_done(
+    clock: TestClock, text: str
+) -> None:
+    bench = Bench(clock)
+    done = another(Status.SUCCEEDED, result=StoredResult("json", text))
+    bench.memory.records[KEY] = done
+    first, second, third = bench({"id": "o-0"}, {"id": "o-1"}, {"id": "o-2"})
+    assert isinstance(second, Done)
+    assert isinstance(second.result, NotKept)
+    assert [type(one) for one in (first, third)] == [Done, Done]
+    assert bench.ran == ["o-0", "o-2"]
+    assert bench.memory.records[KEY] == done
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"schema": {"N": "99"}},
+        {"origin": {"L": []}},
+        {"decided": {"S": "release"}},
+        {"claimToken": {"N": "1"}},
+        {"status": {"S": "done"}},
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("concurrency", [1, 3])
+def test_an_item_that_is_no_record_keeps_back_its_own_delivery_alone(
+    clock: TestClock, dynamo: DynamoBench, changes: dict[str, Any], concurrency: int
+) -> None:
+    item = to_item(another(), dynamo.sort_value) | changes
+    dynamo.client.put_item(TableName=dynamo.table, Item=item)
+    bench = Bench(clock, store=dynamo.store, concurrency=concurrency)
+    first, second, third = bench({"id": "o-0"}, {"id": "o-1"}, {"id": "o-2"})
+    assert isinstance(second, Unavailable)
+    assert isinstance(second.error, CorruptRecord)
+    assert [type(one) for one in (first, third)] == [Done, Done]
+    address = primary_key(KEY, dynamo.sort_value)
+    assert dynamo.client.get_item(TableName=dynamo.table, Key=address)["Item"] == item

@@ -9,7 +9,7 @@ import pytest
 
 from idem import Kind, Policy, Retention
 from idem.errors import ConfigurationError
-from idem.flow import MESSAGE_CHARS_MAX
+from idem.text import ERROR_CHARS_MAX
 from tests.idem.clocks import TestClock
 from tests.idem.consumers import DAY, Bench, raising
 
@@ -109,7 +109,7 @@ class Hostile(Exception):
     ("error", "message"),
     [
         (ValueError("short"), "short"),
-        (ValueError("x" * 10_000), "x" * (MESSAGE_CHARS_MAX - 1) + "\u2026"),
+        (ValueError("x" * 10_000), "x" * (ERROR_CHARS_MAX - 1) + "\u2026"),
         (ValueError("a\ud800b"), "a?b"),
         (ValueError(), ""),
     ],

@@ -708,8 +708,8 @@ ENDING = [
     _one(
         "a call whose work is cancelled is not recorded",
         "decorator.py",
-        "            await in_thread(threads, partial(self._flow.record, self._flow.raised(claim, error)))\n",
-        "            del error\n",
+        "                call.outcome = await in_thread(threads, partial(self._flow.record, self._flow.raised(claim, error)))\n",
+        "                del error\n",
         DECORATOR,
     ),
     _one(
@@ -784,9 +784,9 @@ ENDING = [
     ),
     _one(
         "an observer that exits ends the process",
-        "delivery.py",
-        "    except BaseException:\n        logging",
-        "    except Exception:\n        logging",
+        "log.py",
+        "    except BaseException as error:  # noqa: BLE001 - an observer of the user's own\n",
+        "    except Exception as error:\n",
         HOSTILE,
     ),
     _one(

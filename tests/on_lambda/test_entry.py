@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from idem import Consumer, MemoryStore, Policy, Retention, SqsSource, keys
-from idem.on_lambda import lambda_handler, observer_of
+from idem.on_lambda import Observer, lambda_handler, observer_of
 from idem.testing import ManualClock, sqs_event
 
 OPERATION = "parcels.ship"
@@ -59,6 +60,12 @@ def test_a_consumer_is_built_once_at_its_first_event_and_its_store_is_measured(
     assert (first["Claims"], first["FirstRuns"], len(first["ClaimTime"])) == ([1.0], [1.0], 1)
     assert second["Replays"] == [1.0]
     assert "Claims" not in second
+
+
+def test_an_observer_of_the_consumers_own_counts_the_invocation(capsys: pytest.CaptureFixture[str]) -> None:
+    made = replace(Builder()(), observe=Observer(OPERATION, mask=str.upper))
+    assert lambda_handler(lambda: made)(sqs_event({"parcelId": "7"}), None) == {"batchItemFailures": []}
+    assert metrics(capsys.readouterr().out)["FirstRuns"] == [1.0]
 
 
 PROGRAM = """

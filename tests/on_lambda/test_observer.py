@@ -13,8 +13,10 @@ import pytest
 
 from idem import Commit, Consumer, MemoryStore, Policy, Retention, SqsSource, keys
 from idem.on_lambda import Observer
-from idem.record import Answer, Claim, Request, StoredResult
+from idem.operators.decisions import Decision, Instruction, decided
+from idem.record import Answer, Claim, Key, Request, StoredResult
 from idem.testing import FaultyStore, ManualClock, crash_before, sqs_event
+from idem.text import ERROR_CHARS_MAX
 from idem.writes import Write
 
 SECRET_WORD = "tea-250g"
@@ -156,6 +158,60 @@ def test_a_result_that_cannot_be_kept_is_counted(bench: Bench) -> None:
     plan = {"work": None, "plan": lambda _delivery: Commit([], {"done": True})}
     assert bench.deliver("1", policy=policy)["ResultsNotKept"] == [1.0]
     assert bench.deliver("2", policy=policy, **plan)["ResultsNotKept"] == [1.0]
+
+
+MARKER = "4111-1111-1111-1111"
+
+
+def test_a_failure_of_the_work_has_its_traceback_and_both_are_cut(bench: Bench) -> None:
+    bench.fails = [RuntimeError(f"closed {SECRET_WORD[:3]}\n" + "x" * 250_000)]
+    bench.deliver("1")
+    (line,) = bench.lines()
+    assert line["error"].startswith("RuntimeError: closed tea x")
+    assert len(line["error"]) == ERROR_CHARS_MAX
+    assert "test_observer.py" in line["traceback"]
+    assert len(line["traceback"]) < 10 * ERROR_CHARS_MAX
+
+
+def test_what_ran_nothing_has_no_traceback(bench: Bench) -> None:
+    bench.fails = [ValueError("no lines")]
+    bench.deliver("1")
+    bench.deliver("1")
+    (line,) = bench.lines()
+    assert line["error"].startswith("StoredFailure")
+    assert "traceback" not in line
+
+
+def test_a_mask_takes_out_of_every_text_what_must_not_be_logged(
+    bench: Bench, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    bench.observer = Observer("orders.fulfil", mask=lambda text: text.replace(MARKER, "****"))
+    bench.fails = [ValueError(MARKER), RuntimeError(MARKER)]  # the last one first
+    bench.deliver("1")
+    (transient,) = bench.lines()
+    bench.deliver("2")
+    (permanent,) = bench.lines()
+    bench.deliver("2")
+    (stored,) = bench.lines()
+    for line in (transient, permanent, stored):
+        assert "****" in line["error"]
+    with pytest.raises(KeyError), bench.observer.invocation(None):
+        raise KeyError(MARKER)
+    assert MARKER not in caplog.text + capsys.readouterr().out
+
+
+def test_a_decision_that_a_delivery_carries_on_is_in_its_line(bench: Bench) -> None:
+    bench.fails = [ValueError("no lines")]
+    bench.deliver("1")
+    key = Key("orders.fulfil", "1")
+    release = Instruction(decision=Decision.RELEASE, who="ada", why="ticket 7")
+    bench.store.records[key] = decided(bench.store.records[key], release, bench.clock.now_ms())
+    bench.deliver("1")
+    (line,) = bench.lines()
+    assert line["decided"] == "release by ada, attempt 1: ticket 7"
+    bench.deliver("1")
+    (replay,) = bench.lines()
+    assert "decided" not in replay
 
 
 def test_an_event_that_nobody_can_read_is_counted_and_the_error_goes_on(

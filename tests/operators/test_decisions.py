@@ -1,16 +1,21 @@
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from idem import Record, Status
+from idem import Consumer, Delivery, Policy, Record, Retention, SqsSource, Status, keys
 from idem.errors import ClaimLost
+from idem.flow import Flow
 from idem.operators.connection import Connection
-from idem.operators.decisions import Decision, Instruction, change
+from idem.operators.decisions import WHO_CHARS_MAX, Decision, Instruction, change
 from idem.operators.operator_errors import Exit, OperatorError
 from idem.operators.record_text import State, now, request_for, state_of
 from idem.record import Claim, Failed, Failure, StoredResult, Succeeded
+from idem.testing import sqs_event
 from tests.operators.records_in_every_state import EXPIRED, FAILED, RECLAIMABLE, RUNNING, STUCK, SUCCEEDED, put
 
 
@@ -67,10 +72,85 @@ def test_the_record_says_who_and_why_and_keeps_where_it_came_from(connection: Co
     change(connection, STUCK, instruction(decision))
     left = stored(connection, STUCK)
     assert left is not None
-    assert left.origin["decidedBy"] == "ada"
-    assert left.origin["decidedWhy"] == "ticket 7"
-    assert left.origin["decision"] == decision.value
-    assert left.origin["messageId"] == "m-running"
+    (said,) = left.decided
+    assert (said.decision, said.by, said.why, said.attempt) == (decision.value, "ada", "ticket 7", STUCK.attempt)
+    assert left.origin == STUCK.origin
+
+
+def ends(error: BaseException | None) -> Callable[[Delivery, Claim], Any]:
+    def work(_delivery: Delivery, _claim: Claim) -> Any:
+        if error is not None:
+            raise error
+        return {"parcels": 1}
+
+    return work
+
+
+@pytest.mark.parametrize("decision", [Decision.RELEASE, Decision.FORGET])
+@pytest.mark.parametrize(
+    "error", [None, RuntimeError("try again"), ValueError("for good"), KeyError("forgotten")], ids=repr
+)
+def test_what_a_person_decided_survives_the_next_delivery_however_that_ends(
+    connection: Connection, decision: Decision, error: BaseException | None
+) -> None:
+    put(connection.dynamodb, connection.table, STUCK)
+    change(connection, STUCK, instruction(decision))
+    consumer = Consumer(
+        operation=STUCK.key.operation,
+        source=SqsSource(),
+        key=keys.field("id"),
+        policy=Policy(retention=Retention.QUEUE, permanent=(ValueError,), forget=(KeyError,)),
+        store=connection.store(),
+        work=ends(error),
+        observe=lambda _ending: None,
+    )
+    for _ in range(2):
+        consumer(sqs_event({"id": STUCK.key.identity}))
+    left = stored(connection, STUCK)
+    assert left is not None
+    assert [(one.decision, one.by, one.why) for one in left.decided] == [(decision.value, "ada", "ticket 7")]
+
+
+def test_a_forgotten_key_whose_claim_is_given_back_counts_attempts_from_one(connection: Connection) -> None:
+    put(connection.dynamodb, connection.table, FAILED)
+    change(connection, FAILED, instruction(Decision.FORGET))
+    policy = Policy(retention=Retention.QUEUE, forget=(KeyError,))
+    flow = Flow(operation=FAILED.key.operation, store=connection.store(), policy=policy)
+    for _ in range(3):
+        claim = flow.claim(flow.request(FAILED.key, ends_at=None))
+        assert isinstance(claim, Claim)
+        assert (claim.attempt, claim.starts, len(claim.decided)) == (1, 1, 1)
+        flow.record(flow.raised(claim, KeyError("not yet")))
+
+
+def test_a_record_keeps_the_last_three_decisions_and_no_long_name(connection: Connection) -> None:
+    put(connection.dynamodb, connection.table, STUCK)
+    shown = STUCK
+    for number in range(5):
+        told = Instruction(decision=Decision.RELEASE, who="w" * 5_000, why=f"ticket {number}")
+        shown = change(connection, shown, told)
+    left = stored(connection, STUCK)
+    assert left is not None
+    assert [one.why for one in left.decided] == ["ticket 2", "ticket 3", "ticket 4"]
+    assert {len(one.by) for one in left.decided} == {WHO_CHARS_MAX}
+
+
+@pytest.mark.parametrize("decision", list(Decision))
+def test_a_decision_is_one_log_line_that_steers_nothing(
+    connection: Connection, decision: Decision, caplog: pytest.LogCaptureFixture
+) -> None:
+    put(connection.dynamodb, connection.table, STUCK)
+    caplog.set_level(logging.INFO, "idem")
+    change(connection, STUCK, instruction(decision, why="ticket 7\n\x1b[2J\u202egone"))
+    (line,) = [one.getMessage() for one in caplog.records if one.name == "idem"]
+    assert line.startswith(f"decision on orders.fulfil#stuck: {decision.value} by ada, attempt 2: ticket 7")
+    assert line.isprintable()
+
+
+def test_a_decision_that_was_refused_is_no_log_line(connection: Connection, caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(OperatorError):
+        change(connection, STUCK, instruction(Decision.RELEASE))
+    assert [one for one in caplog.records if one.name == "idem"] == []
 
 
 @pytest.mark.parametrize("decision", list(Decision))

@@ -46,6 +46,15 @@ def test_a_decision_is_told_with_who_and_why_and_once() -> None:
     assert list(changes(after, replace(after, expires_at=NOW_S + 1), NOW)) == []
 
 
+def test_a_record_tells_of_decisions_that_later_attempts_carried_on() -> None:
+    released = decided(FAILED, Instruction(decision=Decision.RELEASE, who="ada", why="ticket 7"), NOW)
+    assert [one.kind for one in told(released)] == ["released"]
+    done = replace(SUCCEEDED, key=FAILED.key, claim_token="b" * 32, attempt=2, decided=released.decided)
+    assert [one.kind for one in told(done)] == ["released", "taken over", "completed"]
+    assert [one.kind for one in changes(FAILED, done, NOW)] == ["released", "taken over", "completed"]
+    assert [one.kind for one in changes(released, done, NOW)] == ["taken over", "completed"]
+
+
 def test_a_record_tells_its_own_past_in_one_line_each() -> None:
     claimed, completed = map(line, told(SUCCEEDED))
     assert "claimed     orders.fulfil#done  by attempt 1, from stripe (eventId evt_done, requestId r-1)" in claimed

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from idem.delivery import Delivery, Ending, Rejected, Retry
-from idem.sources.dead_letters import ERROR_CHARS_MAX, DeadLetters
+from idem.sources.dead_letters import DeadLetters
 from idem.sources.sqs import FifoStop, SqsSource
 from idem.testing import sqs_event
+from idem.text import ERROR_CHARS_MAX
 from tests.idem.builders import NOW
 from tests.sources.endings import TROUBLE, ended
 
@@ -65,6 +66,31 @@ def test_an_error_of_any_kind_is_text_that_a_queue_takes(error: Exception) -> No
     assert text.startswith(type(error).__name__)
     assert 0 < len(text) <= ERROR_CHARS_MAX
     assert text.isprintable()
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {"a": {}},
+        {"a": None},
+        {"a": {"dataType": 7}},
+        {"a": {"dataType": "String"}},
+        {"a": {"dataType": "Binary", "binaryValue": "é"}},
+        {"a": {"dataType": "Binary", "binaryValue": None}},
+        {str(number): {"dataType": "String", "stringValue": "x"} for number in range(9)},
+        [],
+        "text",
+    ],
+    ids=lambda one: repr(one)[:40],
+)
+def test_a_message_of_an_odd_form_is_left_to_the_queue_and_its_neighbours_are_sent(attributes: Any) -> None:
+    queue = Queue()
+    event = sqs_event({"n": 1}, {"n": 2}, {"n": 3})
+    event["Records"][1]["messageAttributes"] = attributes
+    endings = ended(SqsSource().read(event, NOW), *[Rejected(TROUBLE, recorded=True)] * 3)
+    sent = DeadLetters(queue, "https://q").send(endings)
+    assert [endings[0], endings[2]] == [one for one in sent if one is not endings[1]]
+    assert len(queue.entries) == len(sent)
 
 
 @pytest.mark.parametrize("fifo_stop", FifoStop)

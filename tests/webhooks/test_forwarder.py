@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import boto3
@@ -148,6 +148,26 @@ def test_a_group_can_be_chosen_and_one_that_sqs_would_refuse_is_hashed(fifo: Que
     groups = [message["Attributes"]["MessageGroupId"] for message in fifo.messages()]
     assert groups[0] == "ch_1"
     assert [len(group) for group in groups[1:]] == [64, 64]
+
+
+def fails(delivery: Delivery) -> str:
+    if delivery.payload["eventId"] == 1:
+        raise KeyError("region")
+    return "all"
+
+
+def gives_a_number(delivery: Delivery) -> Any:
+    return 7 if delivery.payload["eventId"] == 1 else "all"
+
+
+@pytest.mark.parametrize("group", [fails, gives_a_number])
+def test_an_event_that_a_rule_cannot_place_does_not_keep_back_the_others_of_its_request(
+    fifo: Queue, group: Callable[[Delivery], str]
+) -> None:
+    one = json.loads(HUBSPOT)[0]
+    body = json.dumps([one | {"eventId": number} for number in range(3)]).encode()
+    assert fifo.receiver("hubspot", group=group)(as_event(SENDERS["hubspot"].send(body=body)))["statusCode"] == 400
+    assert sorted(json.loads(message["Body"])["eventId"] for message in fifo.messages()) == [0, 2]
 
 
 def test_a_batch_of_events_becomes_as_many_messages(queue: Queue) -> None:

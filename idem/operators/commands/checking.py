@@ -11,7 +11,7 @@ from idem.operators import table_checks
 from idem.operators.doctor import Grade, table_findings
 from idem.operators.doctor_functions import choose, function_findings
 from idem.operators.operator_errors import Exit
-from idem.operators.terminal import Terminal, plain_table, printable
+from idem.operators.terminal import Terminal, plain_table
 
 STYLES = {Grade.OK: "green", Grade.WARNING: "yellow", Grade.FAULT: "bold red", Grade.UNKNOWN: "dim"}
 
@@ -33,8 +33,8 @@ def doctor(
     terminal.emit([one.as_json() for one in findings])
     table = plain_table("", "what", "finding", fold="finding")
     for one in findings:
-        says = printable(f"{one.says}. {one.remedy}" if one.remedy else one.says)
-        table.add_row(Text(one.grade.value, style=STYLES[one.grade]), Text(one.about), Text(says))
+        says = f"{one.says}. {one.remedy}" if one.remedy else one.says
+        table.add_row(Text(one.grade.value, style=STYLES[one.grade]), one.about, says)
     terminal.show(table)
     if functions.left_out:
         names = ", ".join(functions.left_out)

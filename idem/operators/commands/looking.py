@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections import Counter
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from idem.dynamo.schema import KEY_PREFIX
+from idem.errors import CorruptRecord
 from idem.operators import samples, scanning
 from idem.operators.commands import options as opt
 from idem.operators.operator_errors import Exit, OperatorError
@@ -21,6 +22,7 @@ from idem.operators.record_text import (
     apart,
     as_json,
     clock_time,
+    decision_text,
     now,
     outcome_of,
     parse_key,
@@ -29,10 +31,12 @@ from idem.operators.record_text import (
     state_of,
 )
 from idem.operators.scanning import PAGES_MAX, Wanted
-from idem.operators.terminal import Terminal, plain_table, printable
+from idem.operators.terminal import Terminal, plain_grid, plain_table
 from idem.operators.timeline import Moment, between, line
 from idem.policy import Policy
 from idem.record import Key, Record
+from idem.store import Store
+from idem.text import bounded, message_of
 
 COLOURS = {
     State.RUNNING: "cyan",
@@ -42,6 +46,8 @@ COLOURS = {
     State.FAILED: "red",
     State.EXPIRED: "dim",
 }
+UNREADABLE = "unreadable"  # where a state stands for an item that is no record
+OUTCOME_CHARS_MAX = 200  # in a list; `idem show` shows all of it
 ABSENT = (
     "There is no record of {key}: it was never claimed, or its record was released or has expired. The next delivery runs"
     " the work, as attempt 1."
@@ -90,7 +96,7 @@ def show(
     if sum(one is not None for one in (key, identifier, event)) != 1:
         raise OperatorError("Which record?", "Pass a key, --id or --event: one of them.", Exit.USAGE)
     if identifier is not None:
-        records: list[tuple[Key, Record | None]] = [
+        records: list[tuple[Key, Record | CorruptRecord | None]] = [
             (one.key, one) for one in scanning.mentioned(terminal.connection, identifier, now_ms, pages_max)
         ]
     else:
@@ -101,21 +107,18 @@ def show(
                 wanted.append(rules.key_of(delivery))
                 hashes[wanted[-1]] = rules.hash_of(delivery)
         store = terminal.connection.store()
-        records = [(one, store.get(one)) for one in dict.fromkeys(wanted)]
-    terminal.emit(
-        [
-            _shown(record, now_ms, policy, hashes.get(one)) if record else {"key": str(one), "state": "absent"}
-            for one, record in records
-        ]
-    )
-    for number, (one, record) in enumerate(records):
+        records = [(one, _read(store, one)) for one in dict.fromkeys(wanted)]
+    terminal.emit([_shown(one, found, now_ms, policy, hashes.get(one)) for one, found in records])
+    for number, (one, found) in enumerate(records):
         if number:
             terminal.say("")
-        if record is None:
+        if found is None:
             terminal.say(ABSENT.format(key=one))
+        elif isinstance(found, CorruptRecord):
+            terminal.say(f"{message_of(found)}. `idem doctor` says what is in the table.", style="red")
         else:
-            _explain(terminal, record, reading_of(record, now_ms, policy, hashes.get(one)), now_ms)
-    if any(record is None for _, record in records):
+            _explain(terminal, found, reading_of(found, now_ms, policy, hashes.get(one)), now_ms)
+    if not all(isinstance(found, Record) for _, found in records):
         raise typer.Exit(Exit.NO)
 
 
@@ -143,6 +146,7 @@ def listing(
     terminal.emit(
         {
             "records": [as_json(one, now_ms) for one in found.records],
+            "unreadable": [_unreadable(one) for one in found.unreadable],
             "itemsRead": found.items_read,
             "after": found.after,
         }
@@ -150,12 +154,16 @@ def listing(
     table = plain_table("key", "state", "attempt", "claimed", "lease or life", "outcome", fold="outcome")
     for one in found.records:
         table.add_row(*_row(one, now_ms))
-    if found.records:
+    for bad in found.unreadable:
+        table.add_row(str(bad.key), Text(UNREADABLE, style="red"), "", "", "", message_of(bad))
+    if found.records or found.unreadable:
         terminal.show(table)
     else:
         terminal.say(f"No such record among the {found.items_read:,} items that were read.")
     if found.after:
-        terminal.note(f"There may be more: {found.items_read:,} items were read. Go on with --after '{found.after}'.")
+        terminal.note(
+            f"There may be more: {found.items_read:,} items were read. Go on with --after {shlex.quote(found.after)}."
+        )
 
 
 def stats(terminal: Terminal, *, operation: opt.OneOperation = None, pages_max: opt.PagesMax = PAGES_MAX) -> None:
@@ -164,6 +172,10 @@ def stats(terminal: Terminal, *, operation: opt.OneOperation = None, pages_max: 
     counts: dict[str, Counter[State]] = {}
     oldest: dict[str, int] = {}
     found = _scan(terminal, Wanted(operation=operation), now_ms, limit=10**9, pages_max=pages_max, after=None)
+    for unreadable in found.unreadable[:5]:
+        terminal.note(f"Left out: {message_of(unreadable)}.")
+    if len(found.unreadable) > 5:
+        terminal.note(f"Left out: {len(found.unreadable) - 5} more items that are no records.")
     for one in found.records:
         name = one.key.operation
         counts.setdefault(name, Counter())[state_of(one, now_ms)] += 1
@@ -211,7 +223,7 @@ def watch(
     if wanted:
         for one in wanted:
             record = before.get(one)
-            terminal.say(f"{one}: {reading_of(record, now()).says if record else 'no record yet.'}")
+            terminal.say(f"{one}: {reading_of(record, now()).says if record else 'no record that can be read yet.'}")
     terminal.note(f"Watching {len(wanted) or len(before)} records; Ctrl-C ends it.")
     while deadline is None or time.monotonic() < deadline:
         time.sleep(every)
@@ -229,13 +241,21 @@ def _look(terminal: Terminal, wanted: list[Key], operation: str | None, pages_ma
         ).records
         return {one.key: one for one in found}
     store = terminal.connection.store()
-    return {one: record for one in wanted if (record := store.get(one)) is not None}
+    return {one: record for one in wanted if isinstance(record := _read(store, one), Record)}
+
+
+def _read(store: Store, key: Key) -> Record | CorruptRecord | None:
+    """The record of a key, or why it cannot be read: one bad item keeps nobody from the others."""
+    try:
+        return store.get(key)
+    except CorruptRecord as error:
+        return error
 
 
 def _scan(
     terminal: Terminal, wanted: Wanted, now_ms: int, *, limit: int, pages_max: int, after: str | None
 ) -> scanning.Found:
-    """Scan with a warning before, progress meanwhile, and what could not be read after."""
+    """Scan with a warning before, and progress meanwhile."""
     if warning := scanning.cost(scanning.size(terminal.connection), pages_max):
         terminal.note(warning)
 
@@ -243,14 +263,9 @@ def _scan(
         if pages > 1:
             terminal.note(f"... {pages} pages, {items:,} items")
 
-    found = scanning.find(
+    return scanning.find(
         terminal.connection, wanted, now_ms, limit=limit, pages_max=pages_max, after=after, progress=progress
     )
-    for unreadable in found.unreadable[:5]:
-        terminal.note(f"Skipped: {unreadable}.")
-    if len(found.unreadable) > 5:
-        terminal.note(f"Skipped {len(found.unreadable) - 5} more items that are no records.")
-    return found
 
 
 def _row(record: Record, now_ms: int) -> list[Text]:
@@ -262,11 +277,22 @@ def _row(record: Record, now_ms: int) -> list[Text]:
         ends = f"kept until {clock_time(record.expires_at)[:10]}" if record.expires_at else "kept for ever"
         if state is State.EXPIRED and record.expires_at:
             ends = f"expired {ago(record.expires_at, now_ms)}"
-    cells = [str(record.attempt), ago(record.claimed_at, now_ms), ends, printable(outcome_of(record))]
+    outcome = bounded(outcome_of(record), OUTCOME_CHARS_MAX)
+    cells = [str(record.attempt), ago(record.claimed_at, now_ms), ends, outcome]
     return [Text(str(record.key)), Text(state.value, style=COLOURS[state]), *map(Text, cells)]
 
 
-def _shown(record: Record, now_ms: int, policy: Policy, checked: str | None) -> dict[str, Any]:
+def _unreadable(one: CorruptRecord) -> dict[str, str]:
+    return {"key": str(one.key), "wrong": message_of(one)}
+
+
+def _shown(
+    key: Key, record: Record | CorruptRecord | None, now_ms: int, policy: Policy, checked: str | None
+) -> dict[str, Any]:
+    if record is None:
+        return {"key": str(key), "state": "absent"}
+    if isinstance(record, CorruptRecord):
+        return _unreadable(record) | {"state": UNREADABLE}
     reading = reading_of(record, now_ms, policy, checked)
     return as_json(record, now_ms, policy) | {"says": reading.says, "next": reading.next}
 
@@ -275,9 +301,9 @@ def _explain(terminal: Terminal, record: Record, reading: Reading, now_ms: int) 
     terminal.say(str(record.key), style="bold")
     terminal.say(reading.says, style=COLOURS[reading.state])
     terminal.say(reading.next)
-    details = Table.grid(padding=(0, 2))
+    details = plain_grid()
     for name, value in _details(record, now_ms):
-        details.add_row(Text(name, style="dim"), Text(printable(value)))
+        details.add_row(Text(name, style="dim"), value)
     terminal.show(details)
 
 
@@ -296,6 +322,7 @@ def _details(record: Record, now_ms: int) -> list[tuple[str, str]]:
     end = f"{clock_time(record.expires_at)} ({ago(record.expires_at, now_ms)})" if record.expires_at else "never"
     found += [("expires", end), ("request hash", record.request_hash or "not checked")]
     found += [(f"origin {name}", value) for name, value in record.origin.items()]
+    found += [("decided", decision_text(one)) for one in record.decided]
     return found
 
 

@@ -127,7 +127,8 @@ def _print(terminal: Terminal, race: Race, *, raw: bool) -> None:
     terminal.show(table)
     for racer in race.racers if raw else ():
         for one in racer.exchanges:
-            terminal.say(f"\nlane {racer.number + 1}: {one.operation} {dict(one.request)}")
+            terminal.say("")
+            terminal.say(f"lane {racer.number + 1}: {one.operation} {dict(one.request)}")
             terminal.say(f"  -> {dict(one.response)}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from idem.dynamo.schema import VERSION, from_item, primary_key, to_item
 from idem.errors import CorruptRecord
-from idem.record import Failure, Key, Record, Status, StoredResult
+from idem.record import Decided, Failure, Key, Record, Status, StoredResult
 
 KEY = Key("orders.fulfil", "o-1")
 IN_PROGRESS = {
@@ -42,6 +43,21 @@ ITEMS: dict[str, dict[str, Any]] = {
         "error": {"M": {"type": {"S": "E"}, "message": {"S": "m"}, "reclaimable": {"BOOL": True}}},
     },
 }
+ITEMS["decided about"] = ITEMS["failed"] | {
+    "decided": {
+        "L": [
+            {
+                "M": {
+                    "decision": {"S": "release"},
+                    "by": {"S": "ada"},
+                    "at": {"N": "1800000009"},
+                    "why": {"S": "ticket 7"},
+                    "attempt": {"N": "2"},
+                }
+            }
+        ]
+    }
+}
 SMALLEST = {
     name: IN_PROGRESS[name]
     for name in ("pk", "schema", "status", "operation", "claimToken", "attempt", "starts", "claimedAt")
@@ -72,6 +88,9 @@ RECORDS = {
     "succeeded without its result": base(Status.SUCCEEDED, result=StoredResult("omitted", "it has 5000 bytes")),
     "failed": base(Status.FAILED, failure=Failure(type="E", message="m", reclaimable=True)),
 }
+
+RELEASED = Decided(decision="release", by="ada", at=1_800_000_009, why="ticket 7", attempt=2)
+RECORDS["decided about"] = replace(RECORDS["failed"], decided=(RELEASED,))
 
 
 @pytest.mark.parametrize("name", ITEMS)
@@ -130,6 +149,8 @@ def test_an_item_without_what_every_record_has_is_not_decided_on(name: str) -> N
         {"error": {"S": "E"}},
         {"result": {"N": "1"}},
         {"requestHash": {"NULL": True}},
+        {"decided": {"S": "release"}},
+        {"decided": {"L": [{"S": "release"}]}},
     ],
     ids=repr,
 )
@@ -154,6 +175,20 @@ RECORD = st.builds(
     result=st.none() | st.builds(StoredResult, kind=st.sampled_from(["json", "id", "omitted"]), text=ANY_TEXT),
     failure=st.none() | st.builds(Failure, type=ANY_TEXT, message=ANY_TEXT, reclaimable=st.booleans()),
     origin=st.dictionaries(ANY_TEXT, ANY_TEXT, max_size=3),
+    decided=st.builds(
+        tuple,
+        st.lists(
+            st.builds(
+                Decided,
+                decision=ANY_TEXT,
+                by=ANY_TEXT,
+                at=st.integers(0, 10**11),
+                why=ANY_TEXT,
+                attempt=st.integers(1, 10**6),
+            ),
+            max_size=3,
+        ),
+    ),
 )
 
 

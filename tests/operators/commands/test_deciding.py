@@ -25,8 +25,8 @@ def test_release_settle_and_forget_say_what_happens_next_and_do_it(cli: Cli) -> 
     assert "as attempt 2" in released.out
     settled = cli("settle", "orders.fulfil#stuck", "--result-id", "wh-7", "--why", "found", "-y", "--json").json
     assert settled["resultId"] == "wh-7"
-    assert settled["origin"]["decidedWhy"] == "found"
-    assert settled["origin"]["decidedBy"].startswith("arn:")
+    assert settled["decided"][-1]["why"] == "found"
+    assert settled["decided"][-1]["by"].startswith("arn:")
     assert cli("forget", "orders.fulfil#stuck", "--why", "again", "--yes").status == 0
     assert "as attempt 1" in cli("show", "orders.fulfil#stuck").out
     assert cli("forget", "orders.fulfil#stuck", "--erase", "--why", "again", "--yes").status == 0

@@ -114,7 +114,7 @@ MUTATIONS = [
     _one(
         "a cancelled call is not recorded",
         "decorator.py",
-        "            await in_thread(threads, partial(self._flow.record, self._flow.raised(claim, error)))\n",
+        "                call.outcome = await in_thread(threads, partial(self._flow.record, self._flow.raised(claim, error)))\n",
         "",
     ),
     _one(
