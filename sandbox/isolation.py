@@ -65,7 +65,9 @@ def engine_environment(folder: Path, port: int) -> dict[str, str]:
         "S3_DATA_DIR": str(folder / "s3"),
         # At start and end the engine removes every MiniStack container it finds: it must not find a Docker.
         "DOCKER_HOST": f"unix://{folder}/no-docker.sock",
+        # One port is guarded (`sandbox.ministack`), so no other is opened.
         "SFTP_ENABLED": "0",
+        "IOT_MTLS_ENABLED": "0",
     }
 
 
