@@ -1,8 +1,6 @@
-"""Run MiniStack behind a guard, for as long as somebody holds the other end of standard input.
+"""Run MiniStack behind a guard.
 
-`sandbox.account` starts this file with the engine's own interpreter, so it imports nothing of this project. When the owner goes
-away, in whatever way, standard input closes; then the engine's folder is removed and its whole process group ends, the Lambda
-workers included. The account does not outlive the program that asked for it, not even after `kill -9`.
+`sandbox.account` starts this file with the engine's own interpreter, so it imports nothing of this project.
 
 MiniStack itself answers everybody. It listens on 127.0.0.1, but any page on the internet can make a browser of this machine send
 requests there, and who may talk to the engine may run code here. So the guard lets programs in and keeps browsers out:
@@ -15,7 +13,6 @@ requests there, and who may talk to the engine may run code here. So the guard l
 import json
 import os
 import re
-import shutil
 import signal
 import sys
 import threading
@@ -64,15 +61,14 @@ class Guard:
         return None
 
 
-def _end_with_owner(folder: str) -> None:
+def _end_with_owner() -> None:
     sys.stdin.buffer.read()
-    shutil.rmtree(folder, ignore_errors=True)
     os.killpg(0, signal.SIGKILL)
 
 
 def main() -> None:
-    """Serve on `GATEWAY_PORT` until standard input closes. The folder to remove then is `TMPDIR`."""
-    threading.Thread(target=_end_with_owner, args=(os.environ["TMPDIR"],), daemon=True).start()
+    """Serve on `GATEWAY_PORT`, until standard input closes even if `sandbox.leash`, which else ends the engine, was killed."""
+    threading.Thread(target=_end_with_owner, daemon=True).start()
     # Only in the engine's environment, so it is imported by name at run time. Its `main` serves the `app` of its module.
     engine: Any = __import__("ministack.app", fromlist=["main"])
     engine.app = Guard(engine.app, int(os.environ["GATEWAY_PORT"]))
