@@ -127,7 +127,7 @@ def _start(account: LocalAccount, command: Command) -> ProcessGroup:
     cache = _cache(account)
     caches = {"NODE_COMPILE_CACHE": str(cache / "node"), "JSII_RUNTIME_PACKAGE_CACHE_ROOT": str(cache / "jsii")}
     # What the CDK keeps in the home folder (accounts found, fingerprints of assets) is this account's: it goes with it.
-    home = {"HOME": str(account.folder), "CDK_HOME": str(account.folder / "cdk")}
+    home = {"HOME": str(account.folder), "TMPDIR": str(account.folder), "CDK_HOME": str(account.folder / "cdk")}
     return ProcessGroup(
         [str(cdk), *command.arguments, *quiet],
         cwd=command.folder,
