@@ -4,11 +4,13 @@ import json
 import shlex
 import signal
 import sys
-from dataclasses import asdict, fields
+from dataclasses import fields
+from pathlib import Path
 
 from sandbox.access import Access
-from sandbox.account import AccountError, LocalAccount
-from sandbox.deploy import STACK, DeployError, Outputs, deploy
+from sandbox.account import LocalAccount
+from sandbox.command import run
+from sandbox.deploy import STACK, Outputs, deploy
 from sandbox.isolation import EXPORTS, ROOT, RUNNING
 
 EXPORTED = ("AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION", "AWS_DEFAULT_REGION")
@@ -19,20 +21,22 @@ def main() -> int:
     try:
         with LocalAccount() as account:
             outputs = deploy(account)
-            RUNNING.write_text(json.dumps({"port": account.port, "outputs": asdict(outputs)}), encoding="utf-8")
-            EXPORTS.write_text(exports(account, outputs), encoding="utf-8")
-            print(addresses(outputs), flush=True)
+            environment = announce(account, outputs)
+            print(addresses(outputs, environment), flush=True)
             while True:
                 signal.pause()
-    except (AccountError, DeployError) as error:
-        print(f"the local account could not be made ready: {error}", file=sys.stderr)
-        return 1
     except KeyboardInterrupt:
         print("\nstopped; nothing is left behind")
         return 0
-    finally:
-        RUNNING.unlink(missing_ok=True)
-        EXPORTS.unlink(missing_ok=True)
+
+
+def announce(account: LocalAccount, outputs: Outputs) -> Path:
+    """Write into the account's folder, which ends with it, how it can be used; the file for a shell."""
+    environment = account.folder / EXPORTS
+    environment.write_text(exports(account, outputs), encoding="utf-8")
+    told = {"root": str(ROOT), "port": account.port}
+    (account.folder / RUNNING).write_text(json.dumps(told), encoding="utf-8")
+    return environment
 
 
 def exports(account: Access, outputs: Outputs) -> str:
@@ -51,14 +55,14 @@ def exports(account: Access, outputs: Outputs) -> str:
     return "\n".join(lines) + "\n"
 
 
-def addresses(outputs: Outputs) -> str:
-    """What was deployed, and what can be done with it."""
+def addresses(outputs: Outputs, environment: Path) -> str:
+    """What was deployed, and what can be done with it. environment: the file to source."""
     made = "\n".join(f"  {field.name:24} {getattr(outputs, field.name)}" for field in fields(outputs))
     orders, payments = "events/orders/order_1001.json", "events/payments/checkout_completed.json"
     return (
         f"\nDeployed:\n{made}\n\n"
         "Play with it in another terminal, from this folder:\n"
-        "  source .venv/sandbox.env\n"
+        f"  source {shlex.quote(str(environment))}\n"
         f"  idem send {orders} --queue $ORDERS_QUEUE --times 3\n"
         "      the same order, three messages\n"
         f"  idem send {orders} --queue $ORDERS_QUEUE --set orderId=8 --set sandbox.die=before-effect\n"
@@ -77,4 +81,4 @@ def addresses(outputs: Outputs) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run("the sandbox", main))

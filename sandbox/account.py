@@ -6,32 +6,32 @@
 What the account stores, unpacks and logs lies in one temporary folder, removed with it.
 """
 
-import shutil
+import contextlib
+import os
 import signal
 import socket
 import sys
-import tempfile
 import threading
 import time
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Self
 
+from sandbox import folders
 from sandbox.access import Access, Response
 from sandbox.isolation import ACCOUNT_ID, HOST, REGION, ROOT, engine_environment
-from sandbox.process import STOP_SECONDS, ProcessGroup
+from sandbox.process import ProcessGroup
 
 __all__ = ["ACCOUNT_ID", "REGION", "ROOT", "AccountError", "LocalAccount", "Response"]
 
 START_SECONDS = 30.0
 """How long the engine may take to answer. It needs 1 to 2 s; a first start on a busy machine compiles for longer."""
 
-MEMORY = "/dev/shm"  # noqa: S108 - the folder in it is made by mkdtemp
-MEMORY_BYTES_MIN = 4 * 1024**3
-"""Twenty workers and what they store need a tenth of this."""
-
 START_ATTEMPTS = 3
 """A free port can be taken between asking for it and using it; another port is tried this often."""
+
+ENDINGS = (signal.SIGTERM, signal.SIGHUP)
+"""What ends a program from outside: `kill`, and a terminal that was closed."""
 
 
 class AccountError(Exception):
@@ -44,9 +44,9 @@ class LocalAccount(Access):
     def __init__(self, *, engine: Path = ROOT / ".venv" / "engine" / "bin" / "python") -> None:
         super().__init__(port=0)
         self._engine = engine
-        self._folder: Path | None = None
+        self._folder: folders.AccountFolder | None = None
         self._process: ProcessGroup | None = None
-        self._sigterm_taken = False
+        self._taken: list[signal.Signals] = []
 
     def __enter__(self) -> Self:
         self.start()
@@ -63,19 +63,23 @@ class LocalAccount(Access):
         if self._folder is None:
             message = "the local account has no folder yet: call start() or use it in a with statement"
             raise AccountError(message)
-        return self._folder
+        return self._folder.path
 
     def start(self) -> None:
-        """Start the engine and return when it answers. Raises `AccountError` with the end of its log."""
+        """Start the engine and return when it answers. Raises `AccountError` with the remedy or the end of its log."""
         if not self._engine.exists():
             message = f"the local AWS engine is not installed at {self._engine}: run `make setup`"
             raise AccountError(message)
-        self._take_sigterm()
+        self._take_signals()
         try:
+            folders.sweep()
             for _ in range(START_ATTEMPTS):
                 if self._start_once():
                     return
             raise self._failure(f"ended {START_ATTEMPTS} times before it answered")
+        except folders.NoRoomError as error:
+            self.stop()
+            raise AccountError(str(error)) from error
         except BaseException:
             self.stop()
             raise
@@ -84,13 +88,13 @@ class LocalAccount(Access):
         """End the engine with its Lambda workers and remove the account's folder. Safe to repeat."""
         try:
             if self._process is not None:
-                self._process.stop(grace_seconds=STOP_SECONDS)
+                self._process.stop()
         finally:
             self._process = None
             if self._folder is not None:
-                shutil.rmtree(self._folder, ignore_errors=True)
+                self._folder.remove()
             self._folder = None
-            self._give_back_sigterm()
+            self._give_signals_back()
 
     def log_tail(self, lines: int = 40) -> str:
         """Return the last lines of the engine's log, empty when it is not running."""
@@ -103,15 +107,17 @@ class LocalAccount(Access):
         """Start on a fresh port: True when it answers, False when it ended. Raises `AccountError` when it hangs."""
         if self._process is not None:
             self._process.stop()
-        if self._folder is None or not self._folder.exists():
-            self._folder = Path(tempfile.mkdtemp(prefix="idem-account-", dir=_roomy_memory()))
+        if self._folder is not None:
+            self._folder.remove()
+        self._folder = folders.make()
         self.port = _free_port()
         script = str(Path(__file__).with_name("ministack.py"))
         self._process = ProcessGroup(
             [str(self._engine), "-P", script],
-            cwd=self._folder,
-            env=engine_environment(self._folder, self.port),
-            log=self._folder / "engine.log",
+            cwd=self.folder,
+            env=engine_environment(self.folder, self.port),
+            log=self.folder / "engine.log",
+            folder=self.folder,
         )
         deadline = time.monotonic() + START_SECONDS
         while self._process.running:
@@ -122,27 +128,26 @@ class LocalAccount(Access):
             time.sleep(0.05)
         return False
 
-    def _take_sigterm(self) -> None:
-        """Turn SIGTERM into `SystemExit`, so that leaving by it stops the account; a handler of the caller's stays."""
-        if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-            signal.signal(signal.SIGTERM, _exit_on_sigterm)
-            self._sigterm_taken = True
+    def _take_signals(self) -> None:
+        """Turn ENDINGS into `SystemExit`, so that leaving by one stops the account.
 
-    def _give_back_sigterm(self) -> None:
-        if self._sigterm_taken and threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
-            self._sigterm_taken = False
+        A handler of the caller's stays, and so does a signal that is ignored, as `nohup` wants it.
+        """
+        if threading.current_thread() is threading.main_thread():
+            for one in ENDINGS:
+                if signal.getsignal(one) is signal.SIG_DFL:
+                    signal.signal(one, _exit_on_signal)
+                    self._taken.append(one)
 
-
-def _roomy_memory() -> str | None:
-    """Return a folder in memory, if there is one with room: every Lambda worker unpacks its asset, which a disk is slow at."""
-    try:
-        return MEMORY if shutil.disk_usage(MEMORY).free > MEMORY_BYTES_MIN else None
-    except OSError:
-        return None
+    def _give_signals_back(self) -> None:
+        if threading.current_thread() is threading.main_thread():
+            while self._taken:
+                signal.signal(self._taken.pop(), signal.SIG_DFL)
 
 
-def _exit_on_sigterm(number: int, _frame: FrameType | None) -> None:
+def _exit_on_signal(number: int, _frame: FrameType | None) -> None:
+    with contextlib.suppress(OSError):  # the terminal may be gone
+        os.write(2, f"\n{signal.Signals(number).name}: the local account ends, and leaves nothing behind\n".encode())
     sys.exit(128 + number)
 
 

@@ -15,8 +15,9 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from sandbox.account import AccountError, LocalAccount
-from sandbox.deploy import DeployError, deploy
+from sandbox.account import LocalAccount
+from sandbox.command import run
+from sandbox.deploy import deploy
 from sandbox.observed import NotSeenError, Observed, wait_for
 from sandbox.outside_world import Producer, Stripe
 from sandbox.stories import QUEUE_STORIES, WAIT_SECONDS, WEBHOOK_STORIES, Story, World
@@ -54,24 +55,17 @@ def main() -> int:
     if console.width < WIDTH_MIN:
         console = Console(width=WIDTH_MIN)
     progress = Progress(console)
-    try:
-        with local_account(progress) as account:
-            with progress.step("deploy"):
-                outputs = deploy(account, report=progress.say)
-            observed = Observed(account, outputs)
-            with progress.step("deliveries"):
-                world = World(Producer(account, outputs), Stripe(account, outputs), observed, progress.say)
-                late = _deliver(world)
-                waiting = _wait_until_empty(observed)
-            faults = late + _report(console, sorted(world.stories, key=lambda story: story.subject), observed)
-            if waiting:
-                faults.append(f"{waiting} messages are still in the queue")
-    except (AccountError, DeployError, NotSeenError) as error:
-        console.print(f"\nThe demo did not get through: {error}", style="bold red", highlight=False, markup=False)
-        return 1
-    except KeyboardInterrupt:
-        console.print("\nInterrupted; everything it had started is stopped.")
-        return 130
+    with local_account(progress) as account:
+        with progress.step("deploy"):
+            outputs = deploy(account, report=progress.say)
+        observed = Observed(account, outputs)
+        with progress.step("deliveries"):
+            world = World(Producer(account, outputs), Stripe(account, outputs), observed, progress.say)
+            late = _deliver(world)
+            waiting = _wait_until_empty(observed)
+        faults = late + _report(console, sorted(world.stories, key=lambda story: story.subject), observed)
+        if waiting:
+            faults.append(f"{waiting} messages are still in the queue")
     return _verdict(console, faults, progress)
 
 
@@ -161,4 +155,4 @@ def _verdict(console: Console, faults: list[str], progress: Progress) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run("the demo", main))

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 
+from sandbox import folders
 from sandbox.account import ACCOUNT_ID, REGION, ROOT, LocalAccount
 from sandbox.process import ProcessGroup
 
@@ -16,13 +17,16 @@ STACK = "Idem-sandbox"
 STEP_SECONDS = 180.0
 """How long one CDK command may take. On two cores the longest takes 10 s."""
 
+ROOM_BYTES_MIN = 16 * 1024**2
+"""With less than this left on its disk the engine answers errors, which the CDK tries again for minutes."""
+
+LOOK_SECONDS = 0.5
+"""How often it is looked whether there is room."""
+
 CDK_QUIET = {
     "CDK_DISABLE_VERSION_CHECK": "1",
     "CDK_DISABLE_CLI_TELEMETRY": "true",
     "JSII_SILENCE_WARNING_UNTESTED_NODE_VERSION": "1",
-    # Compiled JavaScript and unpacked jsii libraries are kept between runs, in this folder and not in the home folder.
-    "NODE_COMPILE_CACHE": str(ROOT / ".cache" / "node"),
-    "JSII_RUNTIME_PACKAGE_CACHE_ROOT": str(ROOT / ".cache" / "jsii"),
 }
 
 Report = Callable[[str], None]
@@ -107,7 +111,7 @@ def _run(account: LocalAccount, *commands: Command) -> None:
         for command in commands:
             steps.append(_start(account, command))
         for step in steps:
-            _finish(step)
+            _finish(account, step)
     finally:
         for step in steps:
             step.stop()
@@ -119,22 +123,40 @@ def _start(account: LocalAccount, command: Command) -> ProcessGroup:
         message = f"the CDK command line is not installed at {cdk}: run `make setup`"
         raise DeployError(message)
     quiet = ["--ci", "--no-color", "--no-notices", "--no-version-reporting"]
+    # Compiled JavaScript and unpacked jsii libraries are kept between runs, in this folder and not in the home folder.
+    cache = _cache(account)
+    caches = {"NODE_COMPILE_CACHE": str(cache / "node"), "JSII_RUNTIME_PACKAGE_CACHE_ROOT": str(cache / "jsii")}
     # What the CDK keeps in the home folder (accounts found, fingerprints of assets) is this account's: it goes with it.
-    home = {"HOME": str(account.folder), "CDK_HOME": str(account.folder / "cdk")}
+    home = {"HOME": str(account.folder), "TMPDIR": str(account.folder), "CDK_HOME": str(account.folder / "cdk")}
     return ProcessGroup(
         [str(cdk), *command.arguments, *quiet],
         cwd=command.folder,
-        env=account.environment() | CDK_QUIET | home,
+        env=account.environment() | CDK_QUIET | caches | home,
         log=account.folder / f"{command.name}.log",
     )
 
 
-def _finish(step: ProcessGroup) -> None:
+def _cache(account: LocalAccount) -> Path:
+    """Where the CDK keeps what it can use again: in the checkout, or with the account if the checkout cannot be written."""
+    cache = ROOT / ".cache"
     try:
-        status = step.wait(timeout_seconds=STEP_SECONDS)
-    except TimeoutError as late:
-        message = f"{late}; its last words:\n{step.tail()}"
-        raise DeployError(message) from late
+        cache.mkdir(exist_ok=True)
+    except OSError:
+        return account.folder / "cache"
+    return cache if folders.room(cache) > ROOM_BYTES_MIN else account.folder / "cache"
+
+
+def _finish(account: LocalAccount, step: ProcessGroup) -> None:
+    deadline = time.monotonic() + STEP_SECONDS
+    while (status := step.ended(within_seconds=LOOK_SECONDS)) is None:
+        if folders.room(account.folder) < ROOM_BYTES_MIN:
+            message = f"the disk of {account.folder} is full: make room there, or point TMPDIR to another disk"
+            raise DeployError(message)
+        if time.monotonic() > deadline:
+            message = (
+                f"`{' '.join(step.argv)}` has not ended after {STEP_SECONDS:.0f} s; its last words:\n{step.tail()}"
+            )
+            raise DeployError(message)
     if status != 0:
         message = f"`{' '.join(step.argv)}` failed with status {status}; its last words:\n{step.tail()}"
         raise DeployError(message)

@@ -10,9 +10,9 @@ ROOT = Path(__file__).resolve().parent.parent
 REGION = "us-east-1"
 ACCOUNT_ID = "000000000000"
 HOST = "127.0.0.1"
-RUNNING = ROOT / ".venv" / "sandbox.json"
-"""Where `make sandbox` says how it can be reached, for as long as it runs."""
-EXPORTS = ROOT / ".venv" / "sandbox.env"
+RUNNING = "sandbox.json"
+"""In the account's folder: where `make sandbox` says how it can be reached, and from which checkout it was started."""
+EXPORTS = "sandbox.env"
 """The same for a shell: sourced, it makes the AWS command line, boto3 and `idem` use the sandbox."""
 
 LOCAL_ONLY = {
@@ -65,7 +65,9 @@ def engine_environment(folder: Path, port: int) -> dict[str, str]:
         "S3_DATA_DIR": str(folder / "s3"),
         # At start and end the engine removes every MiniStack container it finds: it must not find a Docker.
         "DOCKER_HOST": f"unix://{folder}/no-docker.sock",
+        # One port is guarded (`sandbox.ministack`), so no other is opened.
         "SFTP_ENABLED": "0",
+        "IOT_MTLS_ENABLED": "0",
     }
 
 

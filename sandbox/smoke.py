@@ -13,6 +13,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from rich.console import Console
 
 from idem.operators.operator_errors import OperatorError
+from sandbox import command
 from sandbox.stack_checks import StackChecks
 from sandbox.stack_connection import StackConnection
 
@@ -52,4 +53,4 @@ def run(console: Console, connection: StackConnection) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command.run("the check", main))

@@ -19,6 +19,7 @@ import typer
 from rich.console import Console
 
 from idem.dynamo.schema import KEY_PREFIX, PARTITION_KEY
+from sandbox import command
 from sandbox.access import Access
 from sandbox.account import LocalAccount
 from sandbox.deploy import Outputs, deploy
@@ -148,6 +149,10 @@ def main(
     seed: Annotated[int, typer.Option(help="the same seed gives the same messages and the same faults")] = 1,
 ) -> None:
     """Deploy to a local account, send the messages, and check that each effect was made exactly once."""
+    sys.exit(command.run("the soak", lambda: _soak(make_plan(messages, seed), seed)))
+
+
+def _soak(plan: Plan, seed: int) -> int:
     console = Console()
     began = time.monotonic()
 
@@ -157,12 +162,12 @@ def main(
     say(f"seed {seed}")
     with LocalAccount() as account:
         outputs = deploy(account, report=say)
-        faults = run(account, outputs, make_plan(messages, seed), say)
+        faults = run(account, outputs, plan, say)
     for fault in faults:
         console.print(f"WRONG: {fault}", style="bold red", highlight=False, markup=False)
     if not faults:
         say("each effect is there exactly once, every poison message is a dead letter, nothing is stuck")
-    sys.exit(1 if faults else 0)
+    return 1 if faults else 0
 
 
 if __name__ == "__main__":

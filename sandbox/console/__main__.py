@@ -8,41 +8,39 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import secrets
 import socket
 import sys
 from collections.abc import Iterator
 
 import uvicorn
 
-from idem.operators.operator_errors import Exit, OperatorError, explain
+from idem.operators.operator_errors import Exit, OperatorError
+from sandbox import folders
 from sandbox.access import Access
-from sandbox.account import AccountError, LocalAccount
+from sandbox.account import LocalAccount
+from sandbox.command import run
+from sandbox.console.guard import TOKEN_PARAMETER
 from sandbox.console.server import Console
-from sandbox.deploy import STACK, DeployError, deploy
-from sandbox.isolation import HOST, RUNNING
+from sandbox.deploy import STACK, deploy
+from sandbox.isolation import HOST, ROOT, RUNNING
 from sandbox.stack_connection import LocalConnection, StackConnection
 
 PORT = 8787
+BACKLOG = 100  # connections that wait while the server starts
+TOKEN_BYTES = 32
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Serve until Ctrl-C; the exit status."""
     options = _options().parse_args(arguments)
-    try:
+
+    def serve() -> int:
         with _console(options) as console:
             _ = console.connection.dynamodb  # a profile or a region that is missing is said here, not in the page
             return _serve(console, options.port)
-    except (AccountError, DeployError, OSError) as error:
-        print(f"The console could not be started: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        return 0
-    except Exception as error:
-        explained = explain(error)
-        if explained is None:
-            raise
-        print(explained, file=sys.stderr)
-        return int(explained.status)
+
+    return run("the console", serve)
 
 
 def _options() -> argparse.ArgumentParser:
@@ -87,12 +85,16 @@ def _local(access: Access) -> Console:
 
 
 def _running() -> int | None:
-    """The port of the sandbox that runs, if one does."""
-    try:
-        port = int(json.loads(RUNNING.read_text(encoding="utf-8"))["port"])
-    except (OSError, ValueError, KeyError):
-        return None
-    return port if Access(port).answers() else None
+    """The port of the newest sandbox of this checkout that runs, if one does."""
+    for folder in folders.held():
+        try:
+            told = json.loads((folder / RUNNING).read_text(encoding="utf-8"))
+            port = int(told["port"]) if told["root"] == str(ROOT) else None
+        except (OSError, ValueError, KeyError):
+            continue
+        if port is not None and Access(port).answers():
+            return port
+    return None
 
 
 def _serve(console: Console, port: int) -> int:
@@ -103,12 +105,14 @@ def _serve(console: Console, port: int) -> int:
         except (OSError, OverflowError) as error:
             message = f"Port {port} cannot be used: {error}."
             raise OperatorError(message, "Choose another one: --port 0 takes any free one.", Exit.USAGE) from error
-        port = listener.getsockname()[1]
+        port, token = listener.getsockname()[1], secrets.token_urlsafe(TOKEN_BYTES)
         # With another server behind the same name a page of this one could be mistaken, so names and port are exact.
-        app = console.app(hosts=[f"{HOST}:{port}", f"localhost:{port}"])
+        app = console.app(hosts=[f"{HOST}:{port}", f"localhost:{port}"], token=token)
         mode = "it may change this table" if console.writes else "it only looks"
-        print(f"The console is at http://{HOST}:{port}/ ({console.name}; {mode}). Ctrl-C ends it.", flush=True)
         server = uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False, server_header=False))
+        listener.listen(BACKLOG)  # from here on a click on the address waits for its answer and does not fail
+        address = f"http://{HOST}:{port}/?{TOKEN_PARAMETER}={token}"
+        print(f"The console is at {address} ({console.name}; {mode}). Ctrl-C ends it.", flush=True)
         server.run(sockets=[listener])
     return 0
 

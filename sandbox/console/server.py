@@ -20,8 +20,8 @@ from idem.operators.operator_errors import Exit, OperatorError, explain
 from idem.operators.record_text import now
 from sandbox.console.activity import Activity
 from sandbox.console.deliveries import Deliveries
+from sandbox.console.guard import Guard
 from sandbox.console.patterns import Patterns
-from sandbox.console.same_origin import SameOrigin
 from sandbox.console.watched_records import WatchedRecords
 from sandbox.stack_connection import LEDGER, StackConnection
 
@@ -40,8 +40,8 @@ class Console:
     name: str
     writes: bool
 
-    def app(self, hosts: Sequence[str]) -> Starlette:
-        """The application, for requests under one of `hosts` (name:port) alone."""
+    def app(self, hosts: Sequence[str], token: str) -> Starlette:
+        """The application, for requests under one of `hosts` (name:port) alone, by those who know the token."""
         activity = Activity(self.connection)
         records = WatchedRecords(self.connection, activity)
         patterns = Patterns(self.connection, records)
@@ -68,7 +68,7 @@ class Console:
             *[Route(f"/api/{name}", self._post(endpoint), methods=["POST"]) for name, endpoint in writes.items()],
             Mount("/assets", StaticFiles(directory=ASSETS)),
         ]
-        return Starlette(routes=routes, middleware=[Middleware(SameOrigin, hosts=hosts)])
+        return Starlette(routes=routes, middleware=[Middleware(Guard, hosts=hosts, token=token)])
 
     def _place(self, deliveries: Deliveries) -> dict[str, Any]:
         outputs = self.connection.outputs
@@ -96,8 +96,8 @@ class Console:
                 return _refusal(refused)
             try:
                 given = await request.json()
-            except ValueError:
-                return _refusal(OperatorError("The request is not JSON.", status=Exit.USAGE))
+            except (ValueError, RecursionError):
+                return _refusal(OperatorError("The request is not JSON, or nested too deeply.", status=Exit.USAGE))
             return await _answered(self.connection, endpoint, given if isinstance(given, dict) else {})
 
         return respond

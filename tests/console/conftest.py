@@ -35,6 +35,7 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+TOKEN = "only-who-read-the-address"
 SECONDS = 30_000  # in ms: how long the page may take to show something; a worker's start takes eight of them
 
 
@@ -55,9 +56,10 @@ def _elsewhere(region: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A console that runs. stop: ends its server."""
+    """A console that runs. url: with its token; stop: ends its server."""
 
     url: str
+    token: str
     connection: StackConnection
     store: DynamoStore
     stop: Callable[[], None]
@@ -98,8 +100,9 @@ def serve(console_account: LocalAccount) -> Iterator[Serve]:
             console = Console(connection=connection, name=table or STACK, writes=writes)
             listener = servers.enter_context(socket.socket())
             listener.bind((HOST, 0))
+            listener.listen()
             address = f"{HOST}:{listener.getsockname()[1]}"
-            server = uvicorn.Server(uvicorn.Config(console.app([address]), log_level="error", lifespan="off"))
+            server = uvicorn.Server(uvicorn.Config(console.app([address], TOKEN), log_level="error", lifespan="off"))
             thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
             thread.start()
 
@@ -108,7 +111,7 @@ def serve(console_account: LocalAccount) -> Iterator[Serve]:
                 thread.join()
 
             servers.callback(stop)
-            return Served(f"http://{address}/", connection, connection.store(), stop)
+            return Served(f"http://{address}/?token={TOKEN}", TOKEN, connection, connection.store(), stop)
 
         yield start
 

@@ -23,10 +23,14 @@ WRITES = [
 
 
 def ask(served: Served, path: str, given: Any = None) -> tuple[int, Any]:
+    return send(served, path, None if given is None else json.dumps(given).encode(), served.token)
+
+
+def send(served: Served, path: str, body: bytes | None, token: str) -> tuple[int, Any]:
     address = urlsplit(served.url).netloc
     connection = HTTPConnection(address, timeout=60)
-    headers = {"origin": f"http://{address}", "content-type": "application/json"}
-    connection.request("GET" if given is None else "POST", path, None if given is None else json.dumps(given), headers)
+    headers = {"origin": f"http://{address}", "content-type": "application/json", "x-console-token": token}
+    connection.request("GET" if body is None else "POST", path, body, headers)
     answer = connection.getresponse()
     body = answer.read()
     connection.close()
@@ -126,3 +130,36 @@ def test_a_table_that_is_not_there_is_named(serve: Serve) -> None:
     status, said = ask(serve(table="not-there"), "/api/records")
     assert status == 502
     assert "no table not-there" in said["error"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"[" * 60_000,
+        b'{"identity":' * 5_000,
+        b"{",
+        b"",
+        b"\xff",
+        b'{"racers": ' + b"9" * 60_000 + b"}",
+    ],
+    ids=["deep list", "deep object", "half", "nothing", "no UTF-8", "huge number"],
+)
+def test_a_body_that_no_page_sends_is_refused_and_is_no_fault_of_the_console(
+    serve: Serve, table: str, body: bytes
+) -> None:
+    served = serve(table=table)
+    status, said = send(served, "/api/claim", body, served.token)
+    assert status == 400
+    assert said["error"].endswith(".")
+    assert served.connection.dynamodb.scan(TableName=table)["Count"] == 0
+
+
+def test_who_does_not_know_the_token_neither_reads_nor_writes(serve: Serve, table: str) -> None:
+    served = serve(table=table)
+    paths = ["/", "/?token=wrong", "/api/place", "/api/records", f"/api/records?token={served.token}"]
+    for path in paths:
+        assert send(served, path, None, "wrong")[0] == 403
+    for name, given in WRITES:
+        assert send(served, f"/api/{name}", json.dumps(given).encode(), "")[0] == 403
+    assert served.connection.dynamodb.scan(TableName=table)["Count"] == 0
+    assert ask(served, "/api/place")[0] == 200

@@ -12,6 +12,7 @@ from sandbox.account import ACCOUNT_ID, REGION, ROOT, AccountError, LocalAccount
 
 OWNER = """
 import signal, time
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it, and so do their children
 from sandbox.account import LocalAccount
 with LocalAccount() as account:
@@ -97,7 +98,7 @@ def test_two_accounts_run_side_by_side() -> None:
 
 
 @pytest.mark.e2e
-@pytest.mark.parametrize("way", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("way", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_account_ends_with_its_owner(way: signal.Signals) -> None:
     owner = subprocess.Popen(
         [sys.executable, "-c", OWNER], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True

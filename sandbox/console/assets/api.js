@@ -23,7 +23,10 @@ async function answer(request) {
   return found;
 }
 
-export const get = (name, given = {}) => answer(fetch(`/api/${name}?${new URLSearchParams(given)}`));
+// The token of this start of the console, from the page's own address.
+const token = { "x-console-token": new URLSearchParams(location.search).get("token") ?? "" };
+
+export const get = (name, given = {}) => answer(fetch(`/api/${name}?${new URLSearchParams(given)}`, { headers: token }));
 
 export const post = (name, given = {}) =>
-  answer(fetch(`/api/${name}`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(given) }));
+  answer(fetch(`/api/${name}`, { method: "POST", headers: { ...token, "content-type": "application/json" }, body: JSON.stringify(given) }));

@@ -1,4 +1,4 @@
-"""No page on the internet can drive the console: not through a name of its own, and not across sites."""
+"""No page on the internet can drive the console, through a name of its own or across sites, and no other user of this machine."""
 
 from __future__ import annotations
 
@@ -9,20 +9,29 @@ import pytest
 from starlette.responses import PlainTextResponse
 from starlette.types import Message, Scope
 
-from sandbox.console.same_origin import BODY_BYTES_MAX, SameOrigin
+from sandbox.console.guard import BODY_BYTES_MAX, Guard
 
 HOST = "127.0.0.1:8787"
-OURS = {"host": HOST, "origin": f"http://{HOST}", "content-type": "application/json", "content-length": "2"}
+TOKEN = "t-0123"
+OURS = {
+    "x-console-token": TOKEN,
+    "host": HOST,
+    "origin": f"http://{HOST}",
+    "content-type": "application/json",
+    "content-length": "2",
+}
 
 
-def answer(method: str, headers: dict[str, str] | list[tuple[str, str]]) -> tuple[int, dict[str, str]]:
+def answer(
+    method: str, headers: dict[str, str] | list[tuple[str, str]], *, path: str = "/api/place", query: bytes = b""
+) -> tuple[int, dict[str, str]]:
     """Status and headers of the answer to a request with these headers."""
     given = list(headers.items()) if isinstance(headers, dict) else headers
     scope: Scope = {
         "type": "http",
         "method": method,
-        "path": "/",
-        "query_string": b"",
+        "path": path,
+        "query_string": query,
         "headers": [(name.encode(), value.encode()) for name, value in given],
     }
     sent: list[Message] = []
@@ -33,15 +42,17 @@ def answer(method: str, headers: dict[str, str] | list[tuple[str, str]]) -> tupl
     async def send(message: Message) -> None:
         sent.append(message)
 
-    app = SameOrigin(PlainTextResponse("reached"), hosts=[HOST, "localhost:8787"])
+    app = Guard(PlainTextResponse("reached"), hosts=[HOST, "localhost:8787"], token=TOKEN)
     asyncio.run(app(scope, receive, send))
     found: Any = sent[0]
     return found["status"], {name.decode(): value.decode() for name, value in found["headers"]}
 
 
 def test_our_own_page_is_answered() -> None:
-    assert answer("GET", {"host": HOST})[0] == 200
-    assert answer("GET", {"host": "localhost:8787", "sec-fetch-site": "none"})[0] == 200
+    assert answer("GET", {"host": HOST, "x-console-token": TOKEN})[0] == 200
+    address = {"host": "localhost:8787", "sec-fetch-site": "none"}
+    assert answer("GET", address, path="/", query=b"token=t-0123")[0] == 200
+    assert answer("GET", address, path="/assets/main.js")[0] == 200
     assert answer("POST", OURS)[0] == 200
     assert answer("POST", OURS | {"sec-fetch-site": "same-origin"})[0] == 200
 
@@ -56,8 +67,9 @@ def test_a_name_that_was_rebound_to_this_machine_is_refused(method: str, host: s
 
 
 def test_a_request_without_a_host_or_with_two_is_refused() -> None:
-    assert answer("GET", {})[0] == 403
-    assert answer("GET", [("host", HOST), ("host", "evil.example")])[0] == 403
+    token = ("x-console-token", TOKEN)
+    assert answer("GET", [token])[0] == 403
+    assert answer("GET", [token, ("host", HOST), ("host", "evil.example")])[0] == 403
 
 
 @pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://127.0.0.1:9999", f"https://{HOST}", ""])
@@ -91,6 +103,27 @@ def test_a_change_that_is_not_our_pages_json_is_refused(change: dict[str, str | 
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "OPTIONS", "PATCH"])
 def test_other_methods_are_refused(method: str) -> None:
     assert answer(method, OURS)[0] == 403
+
+
+@pytest.mark.parametrize(
+    "query",
+    [b"", b"token=", b"token=t-012", b"token=t-01234", b"token=T-0123", b"token=t-0123&token=t-0123", b"\xff=%ff"],
+)
+def test_the_page_itself_is_refused_without_the_token_of_its_address(query: bytes) -> None:
+    assert answer("GET", {"host": HOST}, path="/", query=query)[0] == 403
+    assert answer("GET", {"host": HOST, "x-console-token": TOKEN}, path="/", query=query)[0] == 403
+
+
+@pytest.mark.parametrize("token", [None, "", "t-012", "T-0123", "t-01234", "\xff"])
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_who_does_not_know_the_token_is_refused(method: str, token: str | None) -> None:
+    headers = {name: value for name, value in (OURS | {"x-console-token": token}).items() if value is not None}
+    assert answer(method, headers)[0] == 403
+    assert answer(method, headers, query=b"token=t-0123")[0] == 403  # there the page's address alone has it
+
+
+def test_the_token_is_given_once() -> None:
+    assert answer("GET", [("host", HOST), ("x-console-token", TOKEN), ("x-console-token", TOKEN)])[0] == 403
 
 
 @pytest.mark.parametrize("headers", [{"host": HOST}, {"host": "evil.example"}])
