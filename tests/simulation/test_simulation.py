@@ -66,8 +66,8 @@ def forbidding_other_contents(choices: Choices) -> World:
     """A world with a rule that this test makes up."""
     world = watch(choices)
     world.referee.breach = None
-    if any(message.content == "other" for message in world.sender.messages):
-        world.referee.broken(Rule.ENDS, "another content")
+    if any(message.content == "other" for message in world.sender.messages[:1]):
+        world.referee.broken(Rule.ENDS, "the first content is another")
     return world
 
 
