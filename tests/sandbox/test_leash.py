@@ -9,7 +9,10 @@ from pathlib import Path
 from sandbox.process import LEASH
 
 SECONDS = 20
-STARTS_ANOTHER = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import time; print(1, flush=True); time.sleep(60)'])"
+STARTS_ANOTHER = (
+    "import subprocess, sys; "
+    "subprocess.run([sys.executable, '-c', 'import time; print(1, flush=True); time.sleep(60)'])"
+)
 
 
 def leashed(folder: Path, script: str) -> subprocess.Popen[str]:
