@@ -62,8 +62,11 @@ class Cli:
         self.aws = make_client
         self.table = table
         self.client = make_client("dynamodb")
-        self.store = DynamoStore(self.client, table)
         self._base = environment
+
+    @cached_property
+    def store(self) -> DynamoStore:
+        return DynamoStore(self.client, self.table)
 
     def __call__(self, *arguments: str, **environment: str | None) -> Ran:
         out, err = io.StringIO(), io.StringIO()
