@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from idem.arguments import check_count, check_duration, check_function, check_object
 from idem.batch import Batch
@@ -28,6 +28,8 @@ from idem.progress import Waiting
 from idem.record import Key
 from idem.store import Store
 from idem.text import message_of
+
+T = TypeVar("T")
 
 RESERVE = timedelta(
     milliseconds=500
@@ -197,19 +199,21 @@ class Consumer:
 
     def key_of(self, delivery: Delivery) -> Key:
         """The key of a delivery. Raises InputRefused if it has none."""
-        return make_key(self.operation, _ask("key", self.key, delivery))
+        return _ask("key", lambda one: make_key(self.operation, self.key(one)), delivery)
 
     def _request_hash(self, delivery: Delivery) -> str | None:
         """The hash of what must be equal whenever the key is: by this consumer's check, or by its source's own one."""
         check = self.check or getattr(self.source, "check", None)
         if check is None:
             return None
-        checked = _ask("check", check, delivery)
-        if is_nothing(checked):
-            raise MissingKeyPart(
-                f"the check of delivery {delivery.id} gives nothing, so that everything would be equal"
-            )
-        return request_hash(checked)
+
+        def hashed(one: Delivery) -> str:
+            checked = check(one)
+            if is_nothing(checked):
+                raise MissingKeyPart(f"the check of delivery {one.id} gives nothing, so that everything would be equal")
+            return request_hash(checked)
+
+        return _ask("check", hashed, delivery)
 
     def _ends_at(self, context: Any) -> int | None:
         """When this invocation ends, in epoch ms; None without a Lambda context."""
@@ -217,8 +221,8 @@ class Consumer:
         return self.clock.now_ms() + int(remaining()) if remaining else None
 
 
-def _ask(name: str, rule: Callable[[Delivery], Any], delivery: Delivery) -> Any:
-    """Ask a rule of the user's. What it raises is an unusable delivery, and must not take the batch with it."""
+def _ask(name: str, rule: Callable[[Delivery], T], delivery: Delivery) -> T:
+    """Ask a rule of the user's, and read what it gives. What either raises is an unusable delivery, and keeps to itself."""
     try:
         return rule(delivery)
     except (IdemError, *PROCESS_ENDS):

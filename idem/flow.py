@@ -413,9 +413,7 @@ def _mistake_inside(value: Any, levels: int) -> str | None:
             if not isinstance(one, SCALARS) and (found := _mistake_inside(one, levels - 1)):
                 return found
         return None
-    if not (
-        inspect.isawaitable(value) or inspect.isasyncgen(value) or isinstance(value, Iterator) or _is_future(value)
-    ):
+    if not (inspect.isasyncgen(value) or _is_lazy(value) or _is_awaited_for(value)):
         return None
     if inspect.iscoroutine(value) or inspect.isgenerator(value):
         with suppress(Exception):
@@ -426,11 +424,22 @@ def _mistake_inside(value: Any, levels: int) -> str | None:
     )
 
 
-def _is_future(value: Any) -> bool:
-    """Whether this is a future of a thread pool: its kind is looked up by name, because importing it takes long."""
-    return any(
+def _is_lazy(value: Any) -> bool:
+    """Whether this computes only when it is asked: a generator, `map` and the like. A cursor or a file has done its part."""
+    return isinstance(value, Iterator) and (
+        inspect.isgenerator(value) or type(value).__module__ in ("builtins", "itertools")
+    )
+
+
+def _is_awaited_for(value: Any) -> bool:
+    """Whether this has still to run: awaitable, or a future of a thread pool, and not done.
+
+    Its kind is looked up by name, because importing it takes long.
+    """
+    of_pool = any(
         kind.__module__ == "concurrent.futures._base" and kind.__name__ == "Future" for kind in type(value).__mro__
     )
+    return (of_pool or inspect.isawaitable(value)) and not (hasattr(value, "done") and value.done())
 
 
 def note(error: BaseException, text: str) -> None:

@@ -64,17 +64,7 @@ KNOWN_FAULTS = {
     "test_the_work_of_three_twins_runs_once_also_if_the_second_failed",
     "test_twins_of_three_groups_share_one_run_also_if_the_first_was_kept_back[1]",
     "test_twins_of_three_groups_share_one_run_also_if_the_first_was_kept_back[3]",
-    "test_what_a_rule_returns_touches_only_its_own_delivery[check-broken]",
-    "test_what_a_rule_returns_touches_only_its_own_delivery[check-dead]",
-    "test_what_a_rule_returns_touches_only_its_own_delivery[check-list]",
-    "test_what_a_rule_returns_touches_only_its_own_delivery[check-proxy]",
-    "test_what_a_rule_returns_touches_only_its_own_delivery[key-dead]",
-    "test_what_a_rule_returns_touches_only_its_own_delivery[key-list]",
-    "test_what_a_rule_returns_touches_only_its_own_delivery[key-proxy]",
     "test_work_sees_the_context_of_the_handler[False-2]",
-    "test_work_that_returns_something_that_was_used_is_done_and_runs_once[a database cursor]",
-    "test_work_that_returns_something_that_was_used_is_done_and_runs_once[a finished future]",
-    "test_work_that_returns_something_that_was_used_is_done_and_runs_once[a response with a body]",
     "test_work_without_a_claim_is_never_called_whatever_the_clock_does[11]",
 }
 

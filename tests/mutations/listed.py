@@ -743,15 +743,15 @@ ENDING = [
     _one(
         "what runs only when it is asked to is a result",
         "flow.py",
-        " or isinstance(value, Iterator) or _is_future(value)\n",
-        " or _is_future(value)\n",
+        "(inspect.isasyncgen(value) or _is_lazy(value) or ",
+        "(inspect.isasyncgen(value) or ",
         PROMISES,
     ),
     _one(
         "a future of a thread pool is a result",
         "flow.py",
-        " or isinstance(value, Iterator) or _is_future(value)\n",
-        " or isinstance(value, Iterator)\n",
+        "(of_pool or inspect.isawaitable(value))",
+        "inspect.isawaitable(value)",
         HOSTILE,
     ),
     _one(
