@@ -103,11 +103,11 @@ class Serializer(Generic[T]):
 
 def store(value: object, bytes_max: int, serializer: Serializer[Any] | None = None) -> tuple[StoredResult, Any]:
     """The stored form of what the work returned, and what the first run returns. Never raises for a value."""
-    if isinstance(value, ResultId):
-        return _store_id(value, bytes_max)
-    if isinstance(value, NotKept):
-        return StoredResult("omitted", writable(str(value.reason))[:REASON_CHARS_MAX]), value
     try:
+        if isinstance(value, ResultId):
+            return _store_id(value, bytes_max)
+        if isinstance(value, NotKept):
+            return StoredResult("omitted", writable(str(value.reason))[:REASON_CHARS_MAX]), value
         if isinstance(value, HttpResult) and (fault := value.fault()):
             return StoredResult("omitted", fault), value
         written = value if serializer is None or isinstance(value, HttpResult) else serializer.write(value)

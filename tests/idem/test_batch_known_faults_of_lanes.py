@@ -27,7 +27,6 @@ from tests.idem.consumers import DAY, Bench
 from tests.idem.test_batch_known_faults_of_processes import ids, raise_, system
 
 KNOWN_FAULTS = {
-    "test_an_identifier_that_cannot_be_written_fails_alone",
     "test_nothing_fails_without_a_log_line[give back fails]",
     "test_what_breaks_in_one_lane_lets_the_works_of_the_others_end[False]",
     "test_what_breaks_in_one_lane_lets_the_works_of_the_others_end[True]",
