@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from idem.errors import MalformedDelivery, WrongEvent
-from idem.sources.http import json_reply, parse_request
+from idem.errors import MalformedDelivery, TooLarge, WrongEvent
+from idem.sources.http import QUERY_CHARS_MAX, REQUEST_BYTES_MAX, json_reply, parse_request
 from tests.sources.http_events import SHAPES, Shape, function_url, load_balancer_multi
 
 every_shape = pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
@@ -112,3 +112,27 @@ def test_an_answer_is_json_text_that_every_front_door_takes() -> None:
         "isBase64Encoded": False,
     }
     assert json.loads(answer["body"]) == {"a": "é"}
+
+
+@every_shape
+@pytest.mark.parametrize("encoded", [False, True])
+def test_a_body_is_read_up_to_its_limit(shape: Shape, *, encoded: bool) -> None:
+    assert len(parse_request(shape(b"x" * 1_000, {}, encoded=encoded), 1_000).body) == 1_000
+    with pytest.raises(TooLarge, match="at most 1000 are read"):
+        parse_request(shape(b"x" * 1_001, {}, encoded=encoded), 1_000)
+
+
+@every_shape
+def test_what_is_too_large_is_refused_before_it_is_decoded(shape: Shape) -> None:
+    event = shape(b"", {}) | {"body": "!" * (2 * REQUEST_BYTES_MAX), "isBase64Encoded": True}
+    with pytest.raises(TooLarge):
+        parse_request(event)
+    with pytest.raises(MalformedDelivery, match="is not"):
+        parse_request(event | {"body": "!" * 100})
+
+
+def test_a_query_is_read_up_to_its_limit() -> None:
+    event = function_url(b"", {})
+    assert parse_request(event | {"rawQueryString": "a" * QUERY_CHARS_MAX}).query
+    with pytest.raises(TooLarge, match="the query of the request"):
+        parse_request(event | {"rawQueryString": "a" * (QUERY_CHARS_MAX + 1)})
