@@ -62,11 +62,13 @@ class Batch:
         self._late: list[Progress] = []
         self._patient_until: float | None = None  # set when the first key was held: from then on all wait together
         self._stopping = False
+        self._twins: dict[int, int | None] = {}
         self.endings: list[Ending | None] = [None] * len(arrivals)
         self._before = predecessors(arrivals)
 
     def rounds(self, waiting: Sequence[Waiting]) -> Iterator[list[Lane]]:
         """The lanes to be run now, one round after the other: first all that can start, then what has to come later."""
+        self._twins = {one.index: one.twin for one in waiting}
         for chunk in chunks(waiting):
             if self._stopping:
                 return
@@ -159,7 +161,7 @@ class Batch:
         for step in steps:
             if self._stopping:
                 return
-            one, began = step.waiting, self._clock.now_ms()
+            one, met = step.waiting, self._clock.now_ms()
             self._record_before(step)
             if self._is_blocked(step):
                 self._late.append(step)
@@ -176,13 +178,14 @@ class Batch:
                 if (ready := self._ready(step)) is None:
                     self._recorder.ended()
                     continue
+                began = self._clock.now_ms()
                 try:
                     ended = yield self._call(ready)
                 except BaseException:
                     self._stopping = True  # the process or the invocation ends: no other lane starts more
                     raise
                 self._recorder.ended()
-                self._ended(ready, ended, began)
+                self._ended(ready, ended, met, began)
 
     def _call(self, ready: Waiting | Claimed) -> Call:
         if isinstance(ready, Claimed):
@@ -203,8 +206,8 @@ class Batch:
     def _ready(self, step: Waiting | Claimed) -> Waiting | Claimed | None:
         """The step whose work starts now; None if it found another end."""
         if isinstance(step, Waiting):
-            if not self._is_over():
-                return step  # a plan
+            if self._plans and not self._is_over():
+                return step
             self._not_started(step, TOO_LATE)
             return None
         claim = self._flow.ready(step.claim)
@@ -213,8 +216,8 @@ class Batch:
         self._give_back(step, claim.given_back, claim.outcome)
         return None
 
-    def _ended(self, step: Waiting | Claimed, ended: CallEnd, started: int) -> None:
-        """The work has ended: a claimed one is recorded in time, a plan's writes are made now."""
+    def _ended(self, step: Waiting | Claimed, ended: CallEnd, met: int, started: int) -> None:
+        """The work has ended: a claimed one is recorded in time, a plan's writes are made now. met: when its turn had come."""
         now_ms = self._clock.now_ms()
         if isinstance(ended, Late):
             self._not_started(step, TOO_LATE, begun=self._flow.counts_starts)
@@ -227,12 +230,12 @@ class Batch:
                     unrecorded = self._flow.raised(step.claim, error)
             self._recorder.put(Worked(claimed=step, unrecorded=unrecorded, started=started, ended=now_ms))
         else:
-            outcome, not_kept = self._guarded(step, ended, started)
+            outcome, not_kept = self._guarded(step, ended, met)
             taken = self._clock.now_ms() - now_ms
             self._end(step.index, step.key, outcome, started=started, ended=now_ms, record_ms=taken, not_kept=not_kept)
 
-    def _guarded(self, one: Waiting, ended: Returned | Raised, started: int) -> tuple[Outcome, str | None]:
-        wanted = self._request(one, started)
+    def _guarded(self, one: Waiting, ended: Returned | Raised, met: int) -> tuple[Outcome, str | None]:
+        wanted = self._request(one, met)
         match ended:
             case Raised(error):
                 return self._flow.reject(wanted, error), None
@@ -287,9 +290,19 @@ class Batch:
         return self._clock.now_ms() > self._latest_start
 
     def _shares_with_twin(self, one: Waiting) -> bool:
-        """Whether the delivery's first twin has an ending that speaks for both."""
-        first = self.endings[one.twin] if one.twin is not None else None
-        return first is not None and not isinstance(first.outcome, NotStarted)
+        """Whether an earlier twin of the delivery has an ending that speaks for both."""
+        earlier = self._ended_twin(one)
+        return earlier is not None and not isinstance(earlier.outcome, NotStarted)
+
+    def _ended_twin(self, one: Waiting) -> Ending | None:
+        """The ending of the delivery's nearest earlier twin whose work ran or was refused; of its nearest one if none did."""
+        found, index = None, one.twin
+        while index is not None:
+            ending = self.endings[index]
+            if ending is not None and not isinstance(ending.outcome, NotStarted):
+                return ending
+            found, index = found or ending, self._twins[index]
+        return found
 
     # --- endings ---
 
@@ -302,8 +315,8 @@ class Batch:
                 self._end_claimed(item.claimed, outcome, worked=item, record_ms=taken)
 
     def _share(self, one: Waiting) -> None:
-        """End a delivery as its first twin ended."""
-        first = self.endings[one.twin] if one.twin is not None else None
+        """End a delivery as its twin ended."""
+        first = self._ended_twin(one)
         if first is None:
             raise AssertionError(f"delivery {one.delivery.id} was left without an outcome")
         self._end(one.index, one.key, _again(first.outcome), started=first.started, attempt=first.attempt)

@@ -21,7 +21,7 @@ from idem.errors import PROCESS_ENDS, ConfigurationError, IdemError, InputRefuse
 from idem.flow import Flow, check_memory, check_rules
 from idem.functions import is_coroutine_function
 from idem.keys import KeyRule, check_operation, is_nothing, make_key
-from idem.lanes import Beside, Call, in_thread, in_threads, run, run_async
+from idem.lanes import Beside, Call, in_thread, in_threads, run, run_async, run_loop
 from idem.log import tell
 from idem.policy import Policy
 from idem.progress import Waiting
@@ -50,6 +50,7 @@ class Consumer:
     Commit. One request does it all. It must have no effect of its own, because it may be called for a duplicate.
     concurrency: how many deliveries of a batch are worked on at once, in threads, or as tasks if the work is a coroutine
     function; never two of one ordered group. Deliveries are claimed 25 at a time, and the next 25 when these are through.
+    Work that cancels tasks which are not its own ends the invocation; what had ended is recorded.
     record_within: how long work that is done may stay unrecorded while others of its batch run, so that outcomes travel
     together. A process that is killed in between leaves all of them unrecorded: zero records each before the next work starts.
     check: what of the payload must be equal whenever the key is; a difference is refused. Some sources have a check of their own.
@@ -145,9 +146,7 @@ class Consumer:
         waiting = self._waiting(arrivals, batch)
         try:
             if self._is_async:
-                import asyncio  # noqa: PLC0415 - importing it takes longer than most consumers' whole start
-
-                asyncio.run(self._run_async(batch, waiting))
+                run_loop(self._run_async(batch, waiting))
             else:
                 for lanes in batch.rounds(waiting):
                     run(lanes, self._call, self.concurrency, self.beside)
@@ -171,7 +170,7 @@ class Consumer:
 
     def _waiting(self, arrivals: Sequence[Arrival], batch: Batch) -> list[Waiting]:
         """The deliveries that have a key; what has none gets its ending."""
-        first: dict[tuple[Key, str | None], int] = {}
+        last: dict[tuple[Key, str | None], int] = {}
         waiting: list[Waiting] = []
         for index, arrival in enumerate(arrivals):
             try:
@@ -184,8 +183,8 @@ class Consumer:
             except IdemError as error:
                 batch.refuse(index, Unavailable(error, ran=False))
                 continue
-            twin = first.get((key, checked))
-            first.setdefault((key, checked), index)
+            twin = last.get((key, checked))
+            last[key, checked] = index
             waiting.append(Waiting(index=index, delivery=arrival, key=key, request_hash=checked, twin=twin))
         return waiting
 

@@ -106,7 +106,7 @@ class Once(Generic[P, R]):
 
         A cancellation is an ending like any other error; one that comes before the work has started gives the claim back.
         """
-        threads = store_threads(os.getpid())
+        threads, recording = store_threads(os.getpid(), "claim"), store_threads(os.getpid(), "record")
         wanted = self._request(ends_at, args, kwargs)
         with CallLog(wanted) as call:
             claim = await self._claim_async(threads, wanted)
@@ -125,9 +125,9 @@ class Once(Generic[P, R]):
                 call.outcome = self._flow.record(self._flow.raised(claim, error))
                 raise
             except BaseException as error:
-                call.outcome = await in_thread(threads, partial(self._flow.record, self._flow.raised(claim, error)))
+                call.outcome = await in_thread(recording, partial(self._flow.record, self._flow.raised(claim, error)))
                 raise
-            call.outcome = await in_thread(threads, partial(self._flow.record, self._flow.returned(claim, value)))
+            call.outcome = await in_thread(recording, partial(self._flow.record, self._flow.returned(claim, value)))
             return value_of(call.outcome)
 
     async def _claim_async(self, threads: Executor, wanted: Request) -> Answer:
@@ -135,6 +135,7 @@ class Once(Generic[P, R]):
         from asyncio import CancelledError  # noqa: PLC0415 - only coroutine functions need it
 
         won: list[Claim] = []
+        closed: list[GeneratorExit] = []
 
         def asked() -> float | Answer:
             try:
@@ -143,7 +144,13 @@ class Once(Generic[P, R]):
                 answer: Answer = over.value
                 if isinstance(answer, Claim):
                     won.append(answer)
+                    if closed:
+                        give_back()
                 return answer
+
+        def give_back() -> None:
+            while won:
+                self._flow.record(self._flow.given_back(won.pop(), NotStarted("the call was cancelled")))
 
         waits = self._flow.waits(wanted)
         try:
@@ -153,9 +160,13 @@ class Once(Generic[P, R]):
                 return answer
             claim = await in_thread(threads, partial(self._flow.ready, answer))
         except CancelledError:
-            if won:
-                given_back = self._flow.given_back(won[0], NotStarted("the call was cancelled"))
-                await in_thread(threads, partial(self._flow.record, given_back))
+            await in_thread(threads, give_back)
+            raise
+        except (
+            GeneratorExit
+        ) as error:  # closed from outside: nothing can be awaited any more, and a thread may still ask
+            closed.append(error)
+            give_back()
             raise
         return claim if isinstance(claim, Claim) else await in_thread(threads, partial(not_run, self._flow, claim))
 
@@ -178,11 +189,14 @@ class Once(Generic[P, R]):
 
 
 @cache
-def store_threads(process: int) -> Executor:  # noqa: ARG001 - a forked process has no threads of its parent's
-    """The threads of a process that ask the store for coroutine functions: not the loop's own, which works may keep busy."""
+def store_threads(process: int, use: str) -> Executor:  # noqa: ARG001 - a forked process has no threads of its parent's
+    """The threads of a process that ask the store for coroutine functions: not the loop's own, which works may keep busy.
+
+    Each use has its own, so that what has ended is recorded while others wait for their claims.
+    """
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - as above
 
-    return ThreadPoolExecutor(THREADS, thread_name_prefix="idem")
+    return ThreadPoolExecutor(THREADS, thread_name_prefix=f"idem-{use}")
 
 
 def _name(function: Callable[..., Any]) -> str:

@@ -33,6 +33,7 @@ from idem.errors import (
     UnsettledWork,
     WorkStopped,
 )
+from idem.log import log_fault
 from idem.policy import Kind, Lapsed, Policy
 from idem.record import (
     Abandoned,
@@ -224,12 +225,8 @@ class Flow:
             commit = value if isinstance(value, Commit) else None
         except PROCESS_ENDS:
             raise
-        except BaseException as error:  # noqa: BLE001 - a value that cannot even be looked at
-            wrong = ConfigurationError(
-                f"what the work of {self.operation} returned cannot be read: {message_of(error)}"
-            )
-            wrong.__cause__ = error
-            return self.raised(claim, wrong)
+        except BaseException as error:  # noqa: BLE001 - a value that cannot even be looked at: its work is done all the same
+            value, commit = results.NotKept(f"it cannot be read ({type(error).__name__})"), None
         writes = listed(commit) if commit else None
         if isinstance(writes, TransactionRefused):
             return self.raised(claim, writes)
@@ -243,7 +240,7 @@ class Flow:
         NotNow is the answer of a claim inside of the work that is held: nothing was done, so no start is used up.
         """
         kind, error = self._judged(error)
-        if isinstance(error, NotNow):
+        if issubclass(type(error), NotNow):  # of its class a strange error may not tell
             return replace(self.given_back(claim, NotStarted(message_of(error)), begun=True), outcome=Retry(error))
         if kind is Kind.FORGET:
             return Unrecorded(self._let_go(claim), Retry(error))
@@ -457,7 +454,8 @@ def unrecorded(ended: Unrecorded, error: IdemError) -> Outcome:
             note(own, f"its record was not written: {message_of(error)}")
             return Retry(own)
         case NotStarted():
-            return ended.outcome  # its claim was not given back: the lease ends it
+            log_fault(f"the claim of {ended.finish.claim.key} was not given back, so its lease has to end", error)
+            return ended.outcome
 
 
 def refusal(answer: Refusal, serializer: Serializer[Any] | None = None) -> Outcome:

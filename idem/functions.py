@@ -22,4 +22,4 @@ def is_coroutine_function(function: Callable[..., Any], operation: str) -> bool:
         raise ConfigurationError(
             f"the work of {operation} has a `yield`, so calling it would not run a line of it: return the result instead"
         )
-    return inspect.iscoroutinefunction(asked)
+    return inspect.iscoroutinefunction(asked) or inspect.iscoroutinefunction(function)  # the latter for a mock of one

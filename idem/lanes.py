@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import contextvars
 import math
-from collections.abc import Awaitable, Callable, Generator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -64,7 +64,7 @@ def run(lanes: Sequence[Lane], call: Callable[[Call], Any], width: int, beside: 
     if len(lanes) == 1:
         _drive(lanes[0], call)
     else:
-        beside([partial(_drive, lane, call) for lane in lanes], width)
+        beside([partial(contextvars.copy_context().run, _drive, lane, call) for lane in lanes], width)
 
 
 async def run_async(
@@ -88,7 +88,7 @@ async def run_async(
                 work = asyncio.ensure_future(called(wanted))
                 cancelled = await waited(lane, work)
                 ended: CallEnd = Raised(asyncio.CancelledError()) if work.cancelled() else work.result()
-                if isinstance(ended, Raised) and isinstance(ended.error, PROCESS_ENDS):
+                if isinstance(ended, Raised) and issubclass(type(ended.error), PROCESS_ENDS):
                     ends.append(ended.error)
                     return _stop(lane, ended.error)
                 wanted = await in_thread(threads, partial(_advance, lane, ended))
@@ -120,9 +120,40 @@ async def run_async(
     # What ends the process is raised when the other lanes have come to a stop: in a task it would end the loop under them.
     ends: list[BaseException] = []
     turn = asyncio.Semaphore(width)
-    await asyncio.gather(*map(drive, lanes))
+    # Each lane comes to its end before one's exception leaves: it would take the loop and the threads from the others' works.
+    for broken in await asyncio.gather(*map(drive, lanes), return_exceptions=True):
+        if broken is not None:
+            ends.append(broken)
     if ends:
         raise ends[0]
+
+
+def run_loop(main: Coroutine[Any, Any, None]) -> None:
+    """Run `main` in a loop of its own, to its end.
+
+    SystemExit of a task that a work has made leaves the loop, by asyncio's rule. The loop is run on: the work that waits for the
+    task gets the error, and what becomes of it is that delivery's own ending.
+    """
+    import asyncio  # noqa: PLC0415 - as above
+
+    started: list[asyncio.Task[None]] = []
+
+    async def first() -> None:
+        started.append(asyncio.ensure_future(main))
+        await started[0]
+
+    async def rest() -> None:
+        await started[0]
+
+    with asyncio.Runner() as runner:
+        part = first
+        while True:
+            try:
+                return runner.run(part())
+            except SystemExit:
+                if not started or started[0].done():
+                    raise
+                part = rest
 
 
 async def in_thread(threads: Executor, step: Callable[[], T]) -> T:

@@ -20,6 +20,7 @@ from idem.record import (
     StoredResult,
     Succeeded,
     TakeOver,
+    begun,
     claimed_record,
     decide,
     first_claim,
@@ -58,8 +59,9 @@ class MemoryStore:
     def begin(self, claim: Claim) -> Claim:
         with self._lock:
             record = self._held(claim)
-            self.records[claim.key] = replace(record, starts=claim.starts + 1)
-            return replace(claim, starts=claim.starts + 1)
+            counted = begun(claim)
+            self.records[claim.key] = replace(record, starts=counted.starts, unstarted=False)
+            return counted
 
     def complete(
         self, claim: Claim, result: StoredResult, expires_at: int | None, writes: Sequence[Write] | None = None

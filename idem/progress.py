@@ -16,7 +16,7 @@ REPEATS_MS = 1_000  # what a throttled recording may take: it is not begun later
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
-    """A delivery whose work has not been claimed. index: its place in the batch. twin: that of the first one with its key."""
+    """A delivery whose work has not been claimed. index: its place in the batch. twin: that of the one before it with its key."""
 
     index: int
     delivery: Delivery

@@ -77,6 +77,7 @@ class Record:
     """What the table holds for a key. `starts` counts the attempts whose work was started: `starts_max` limits it.
 
     decided: the last decisions of operators about the key, the newest last. Every later attempt carries them on.
+    unstarted: the attempt in progress has not counted its start: its work has not begun, whatever earlier attempts did.
     """
 
     key: Key
@@ -93,6 +94,7 @@ class Record:
     failure: Failure | None = None
     origin: Mapping[str, str] = field(default_factory=dict)
     decided: tuple[Decided, ...] = ()
+    unstarted: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,6 +147,7 @@ class Claim:
     request_hash: str | None = None
     origin: Mapping[str, str] = field(default_factory=dict)
     decided: tuple[Decided, ...] = ()
+    unstarted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +209,12 @@ def first_claim(wanted: Request, now_ms: int) -> Claim:
 
 def started(claim: Claim, wanted: Request) -> Claim:
     """`claim` with the start of its work counted, where the claim itself did not count it."""
-    return replace(claim, starts=claim.starts + 1) if wanted.counts_starts else claim
+    return begun(claim) if wanted.counts_starts else claim
+
+
+def begun(claim: Claim) -> Claim:
+    """`claim` whose work has begun, as its start is counted by itself."""
+    return replace(claim, starts=claim.starts + 1, unstarted=False)
 
 
 def claimed_record(claim: Claim) -> Record:
@@ -223,6 +231,7 @@ def claimed_record(claim: Claim) -> Record:
         request_hash=claim.request_hash,
         origin=claim.origin,
         decided=claim.decided,
+        unstarted=claim.unstarted,
     )
 
 
@@ -257,7 +266,7 @@ def decide(found: Record, wanted: Request, now_ms: int) -> Answer | TakeOver:
             until = (found.lease_until or 0) + wanted.skew_margin_ms
             if now_ms < until:
                 return Held(found, until)
-            if wanted.hold_lapsed and found.starts > 0:
+            if wanted.hold_lapsed and found.starts > 0 and not found.unstarted:
                 return Abandoned(
                     found, "its lease lapsed before an outcome was recorded, and the policy holds such work"
                 )
@@ -301,6 +310,7 @@ def _claim(wanted: Request, now_ms: int, *, attempt: int, starts: int, decided: 
         request_hash=wanted.request_hash,
         origin=wanted.origin,
         decided=decided,
+        unstarted=wanted.counts_starts,
     )
 
 
@@ -318,4 +328,5 @@ def _mine(found: Record, wanted: Request) -> Claim:
         request_hash=found.request_hash,
         origin=found.origin,
         decided=found.decided,
+        unstarted=found.unstarted,
     )

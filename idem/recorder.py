@@ -41,6 +41,7 @@ class Recorder(Generic[T]):
         self._within_ms = within_ms
         self._state = threading.Lock()  # over what follows; never held while the table is asked
         self._waiting: list[T] = []
+        self._kept: list[T] = []  # what could not be recorded, for `close`: no lane that goes on meets it
         self._due = 0.0
         self._running = 0
         self._under_way = 0
@@ -61,6 +62,8 @@ class Recorder(Generic[T]):
     def put(self, item: T) -> None:
         """Record `item` in time."""
         if self._within_ms <= 0 and item.ran:
+            with self._state:
+                self._under_way += 1
             self._send([item])
             return
         now_ms = self._clock.now_ms()
@@ -85,7 +88,9 @@ class Recorder(Generic[T]):
             return
         with self._state:
             self._stop_timer()
+            self._under_way += 1  # before they are taken: nobody may see them neither waiting nor under way
             items, self._waiting = self._waiting, []
+            self._under_way -= not items
         if items:
             self._send(items)
 
@@ -101,22 +106,21 @@ class Recorder(Generic[T]):
 
     def close(self) -> None:
         """Record what is left, and nothing more. What kept a recording from being made is raised, once all else is recorded."""
-        failure, self._failure = self._failure, None
-        try:
-            self.catch_up()
-        finally:
-            self._record = _closed  # whoever gave it holds this recorder: the two would wait for the garbage collector
+        with self._state:
+            failure, self._failure = self._failure, None
+            self._waiting, self._kept = self._kept + self._waiting, []
+        self.catch_up()
+        self._record = _closed  # whoever gave it holds this recorder: the two would wait for the garbage collector
         if failure is not None:
             raise failure
 
     def _send(self, items: list[T]) -> None:
-        with self._state:
-            self._under_way += 1
+        """Record items that are counted as under way."""
         try:
             self._record(items)
         except BaseException:
             with self._state:
-                self._waiting = items + self._waiting  # for `close`: a recording can be made again
+                self._kept += items
             raise
         finally:
             with self._state:

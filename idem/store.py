@@ -155,6 +155,7 @@ def failed(record: Record, failure: Failure, expires_at: int | None, now_ms: int
         record,
         status=Status.FAILED,
         failure=failure,
+        unstarted=False,
         finished_at=now_ms // 1000,
         lease_until=None,
         expires_at=expires_at,

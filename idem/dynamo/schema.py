@@ -58,6 +58,8 @@ def to_item(record: Record, sort_value: str | None = None) -> Item:
         item |= result_attributes(record.result)
     if record.decided:
         item["decided"] = {"L": [{"M": _decided_attributes(one)} for one in record.decided]}
+    if record.unstarted:
+        item["unstarted"] = {"BOOL": True}
     return item
 
 
@@ -117,6 +119,7 @@ def from_item(item: Mapping[str, Any], key: Key) -> Record:
             failure=_failure(item),
             origin={name: value["S"] for name, value in item["origin"]["M"].items()} if "origin" in item else {},
             decided=tuple(_decided(value["M"]) for value in item["decided"]["L"]) if "decided" in item else (),
+            unstarted="unstarted" in item and item["unstarted"]["BOOL"] is True,
         )
     except (KeyError, TypeError, ValueError) as error:
         raise CorruptRecord(key, f"its attributes cannot be read ({error!r}): is it another program's item?") from error

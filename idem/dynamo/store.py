@@ -7,8 +7,8 @@ may be repeated by the SDK and then be refused by what it wrote itself: the toke
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -40,6 +40,7 @@ from idem.record import (
     StoredResult,
     Succeeded,
     TakeOver,
+    begun,
     claimed_record,
     decide,
     first_claim,
@@ -101,7 +102,9 @@ class DynamoStore:
         self._actions = Actions(table, sort_value)
         self._statements = Statements(client, self._sender, table, sort_value)
         self._together = together
-        self._threads: ThreadPoolExecutor | None = None
+        self._threads: tuple[int, ThreadPoolExecutor] | None = (
+            None  # and of which process: a forked one has none of them
+        )
         self._pool_lock = Lock()
 
     # --- claiming ---
@@ -185,13 +188,13 @@ class DynamoStore:
     # --- recording: everything here carries the condition that the claim still holds ---
 
     def begin(self, claim: Claim) -> Claim:
-        begun = replace(claim, starts=claim.starts + 1)
-        update = self._actions.update(claim, {"starts": number(begun.starts)})
+        counted = begun(claim)
+        update = self._actions.update(claim, {"starts": number(counted.starts), "unstarted": None})
         if refused := self._sender.send("begin", self._client.update_item, update, claim.deadline):
             found = self._found(claim.key, refused)
             if not _is(found, claim, Status.IN_PROGRESS):
                 raise ClaimLost(claim.key, found)
-        return begun
+        return counted
 
     def complete(
         self, claim: Claim, result: StoredResult, expires_at: int | None, writes: Sequence[Write] | None = None
@@ -257,11 +260,11 @@ class DynamoStore:
 
     def _pool(self) -> ThreadPoolExecutor:
         with self._pool_lock:
-            if self._threads is None:
+            if self._threads is None or self._threads[0] != os.getpid():
                 from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - only this way of travelling needs it
 
-                self._threads = ThreadPoolExecutor(THREADS)
-            return self._threads
+                self._threads = os.getpid(), ThreadPoolExecutor(THREADS)
+            return self._threads[1]
 
     def _record(self, verb: str, claim: Claim, status: Status, update: Action) -> None:
         if refused := self._sender.send(verb, self._client.update_item, update, claim.deadline, insist=True):

@@ -21,13 +21,14 @@ from typing import Any
 
 from idem.clock import Clock, SystemClock, new_token
 from idem.delivery import Delivery, Work
-from idem.errors import PROCESS_ENDS, ConfigurationError
-from idem.flow import Flow, check_memory, check_rules, not_run, refused, value_of
+from idem.errors import PROCESS_ENDS, ConfigurationError, IdemError, NotNow
+from idem.flow import Flow, Unready, check_memory, check_rules, not_run, refused, value_of
 from idem.functions import is_coroutine_function
 from idem.keys import KeyRule, check_operation, make_key
 from idem.policy import Policy
-from idem.record import Claim
+from idem.record import Answer, Claim, Request
 from idem.store import Store
+from idem.text import message_of
 
 
 def body_hash(delivery: Delivery) -> list[str]:
@@ -57,14 +58,20 @@ def also_once(
             f"the work of {operation} is a coroutine function: here it would be called, and never awaited"
         )
 
+    def claimed(wanted: Request) -> Answer:
+        """A claim whose work may start now, or what stands in its way. Without an answer nothing was done: no start is used up."""
+        try:
+            answer = flow.claim(wanted)
+            ready = flow.ready(answer) if isinstance(answer, Claim) else answer
+            return not_run(flow, ready) if isinstance(ready, Unready) else ready
+        except IdemError as error:
+            raise NotNow(f"the work of {operation} did not start: {message_of(error)}") from error
+
     def done_once(delivery: Delivery, claim: Claim) -> Any:
         second = make_key(operation, key(delivery))
-        answer = flow.claim(flow.request(second, ends_at=claim.deadline, origin=delivery.origin))
-        if not isinstance(answer, Claim):
-            return refused(answer)
-        inner = flow.ready(answer)
+        inner = claimed(flow.request(second, ends_at=claim.deadline, origin=delivery.origin))
         if not isinstance(inner, Claim):
-            return not_run(flow, inner)
+            return refused(inner)
         try:
             value = work(delivery, inner)
         except PROCESS_ENDS:

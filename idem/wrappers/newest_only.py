@@ -30,13 +30,14 @@ crashed one when it is delivered again.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from idem.delivery import Delivery, Work
-from idem.errors import ConfigurationError, IdemError, MissingKeyPart
+from idem.errors import PROCESS_ENDS, ConfigurationError, IdemError, MissingKeyPart
+from idem.flow import mistake_in
+from idem.functions import is_coroutine_function
 from idem.keys import KeyRule, make_key
 from idem.log import log_fault
 from idem.record import Claim
@@ -59,7 +60,7 @@ class NewestOnly:
     position: Callable[[Delivery], Any]
 
     def __call__(self, work: Work) -> Work:
-        if inspect.iscoroutinefunction(work):
+        if is_coroutine_function(work, "NewestOnly"):
             raise ConfigurationError(
                 "NewestOnly wraps a plain function: a coroutine function would end before its work does"
             )
@@ -71,9 +72,14 @@ class NewestOnly:
                 return OLDER
             try:
                 value = work(delivery, claim)
-            except Exception:
+            except PROCESS_ENDS:
+                raise
+            except BaseException:
                 self._give_up(object_id, claim)
                 raise
+            if mistake_in(value):  # it is refused, so its position is not applied
+                self._give_up(object_id, claim)
+                return value
             write = self.positions.applying(object_id, position) if isinstance(value, Commit) else None
             if write is not None:
                 return replace(value, writes=[*value.writes, write])

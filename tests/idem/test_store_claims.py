@@ -194,9 +194,10 @@ def test_attempts_and_starts_rise_from_attempt_to_attempt(bench: Bench) -> None:
 
 def test_a_claim_that_does_not_start_the_work_counts_no_start_until_it_begins(bench: Bench) -> None:
     claim = won(bench.store.claim(request(starts_max=9)))
-    assert (claim.attempt, claim.starts) == (1, 0)
+    assert (claim.attempt, claim.starts, claim.unstarted) == (1, 0, True)
+    assert bench.store.get(KEY) == claimed_record(claim)
     started = bench.store.begin(claim)
-    assert started == replace(claim, starts=1)
+    assert started == replace(claim, starts=1, unstarted=False)
     assert bench.store.get(KEY) == claimed_record(started)
 
 

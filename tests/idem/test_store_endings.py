@@ -152,7 +152,7 @@ def test_a_repeated_outcome_never_replaces_the_first_result(bench: Bench) -> Non
 
 def test_beginning_twice_with_one_claim_counts_one_start(bench: Bench) -> None:
     claim = won(bench.store.claim(request(starts_max=9)))
-    assert bench.store.begin(claim) == bench.store.begin(claim) == replace(claim, starts=1)
+    assert bench.store.begin(claim) == bench.store.begin(claim) == replace(claim, starts=1, unstarted=False)
     stored = bench.store.get(KEY)
     assert stored is not None
     assert stored.starts == 1

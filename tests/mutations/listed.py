@@ -105,16 +105,51 @@ DECIDING = [
     _one(
         "held work taken over",
         "record.py",
-        "            if wanted.hold_lapsed and found.starts > 0:\n",
+        "            if wanted.hold_lapsed and found.starts > 0 and not found.unstarted:\n",
         "            if False:\n",
         RECORD,
     ),
     _one(
         "work that never started is held",
         "record.py",
-        "            if wanted.hold_lapsed and found.starts > 0:\n",
+        "            if wanted.hold_lapsed and found.starts > 0 and not found.unstarted:\n",
         "            if wanted.hold_lapsed:\n",
         HOSTILE,
+    ),
+    _one(
+        "the start of an earlier attempt holds one that never started",
+        "record.py",
+        " and found.starts > 0 and not found.unstarted",
+        " and found.starts > 0",
+        "tests/idem/test_batch_hostile_processes.py",
+    ),
+    _one(
+        "what is taken to be recorded is not under way at once",
+        "recorder.py",
+        "            self._under_way += 1  # before",
+        "            self._under_way += 0  # before",
+        "tests/idem/test_recorder.py",
+    ),
+    _one(
+        "a lane that breaks takes the loop from the others",
+        "lanes.py",
+        "return_exceptions=True",
+        "return_exceptions=False",
+        "tests/idem/test_batch_hostile_lanes.py",
+    ),
+    _one(
+        "a plan is told by the time alone",
+        "batch.py",
+        "            if self._plans and not self._is_over():\n",
+        "            if not self._is_over():\n",
+        "tests/idem/test_batch_hostile_values.py",
+    ),
+    _one(
+        "twins look at the nearest one only",
+        "batch.py",
+        "found, index = found or ending, self._twins[index]",
+        "found, index = found or ending, None",
+        "tests/idem/test_batch_hostile_values.py",
     ),
     _one(
         "with held work the claim is taken for a start",
@@ -275,8 +310,8 @@ STARTING = [
     _one(
         "a plan starts however little time is left",
         "batch.py",
-        "            if not self._is_over():\n                return step",
-        "            if True:\n                return step",
+        "            if self._plans and not self._is_over():\n",
+        "            if self._plans:\n",
         PLANS,
     ),
     _one("the reserve is ignored for plans", "batch.py", "ends_at - flow.reserve_ms", "ends_at", PLANS),
@@ -311,8 +346,8 @@ STARTING = [
     _one(
         "a claim inside of the work that is held uses up a start",
         "flow.py",
-        "        if isinstance(error, NotNow):\n",
-        "        if False:\n",
+        "        if issubclass(type(error), NotNow):",
+        "        if False:",
         HOSTILE,
     ),
     _one(
@@ -386,8 +421,8 @@ STARTING = [
     _one(
         "the second claim of work that is also once is not made ready",
         "wrappers/also_once.py",
-        "        inner = flow.ready(answer)\n",
-        "        inner = answer\n",
+        "flow.ready(answer) if isinstance(answer, Claim) else answer",
+        "answer",
         HOSTILE,
     ),
     _one(
@@ -523,8 +558,8 @@ TOGETHER = [
     _one(
         "what an interrupted recording held is lost",
         "recorder.py",
-        "                self._waiting = items + self._waiting  #",
-        "                pass  #",
+        "                self._kept += items\n",
+        "                pass\n",
         HOSTILE,
     ),
     _one(
@@ -577,7 +612,7 @@ TOGETHER = [
     _one(
         "a plan asks as of its end",
         "batch.py",
-        "        wanted = self._request(one, started)\n",
+        "        wanted = self._request(one, met)\n",
         "        wanted = self._request(one)\n",
         PROMISES,
     ),
@@ -614,14 +649,14 @@ TOGETHER = [
     _one(
         "a twin shares what its first one's group kept back",
         "batch.py",
-        "        return first is not None and not isinstance(first.outcome, NotStarted)\n",
-        "        return first is not None\n",
+        "        return earlier is not None and not isinstance(earlier.outcome, NotStarted)\n",
+        "        return earlier is not None\n",
         PROMISES,
     ),
     _one(
         "each twin asks for itself",
         "consumer.py",
-        "            twin = first.get((key, checked))\n",
+        "            twin = last.get((key, checked))\n",
         "            twin = None\n",
         BATCH,
     ),
@@ -701,14 +736,14 @@ ENDING = [
     _one(
         "a call that is cancelled while it claims keeps its claim",
         "decorator.py",
-        "            if won:\n",
-        "            if False:\n",
+        "            await in_thread(threads, give_back)\n",
+        "",
         DECORATOR,
     ),
     _one(
         "a call whose work is cancelled is not recorded",
         "decorator.py",
-        "                call.outcome = await in_thread(threads, partial(self._flow.record, self._flow.raised(claim, error)))\n",
+        "                call.outcome = await in_thread(recording, partial(self._flow.record, self._flow.raised(claim, error)))\n",
         "                del error\n",
         DECORATOR,
     ),

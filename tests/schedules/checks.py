@@ -139,7 +139,7 @@ class Watch:
             left <= 0, f"{self._world.writer} took over from {owner}, whose lease lasts {left} ms more by its own clock"
         )
         held = self._mode.policy.lapsed is Lapsed.HOLD and not self._is_over(before)
-        _demand(not held or _number(before, "starts") == 0, "held work that has started is not taken over")
+        _demand(not held or not owner.counted, "held work that has begun is not taken over")
         self._next_attempt(before, after)
 
     def _taken_over_from_the_failed(self, before: Item | None, after: Item | None) -> None:

@@ -669,7 +669,8 @@ class Referee:
                     return None
                 return None if any(run.raised and self._may_be(run, Kind.PERMANENT) for run in runs) else True
             case _:
-                if self._is_held() and (_number(item, "starts") or _text(item, "claimToken") in self._by_token):
+                begun = _number(item, "starts") and "unstarted" not in item
+                if self._is_held() and (begun or _text(item, "claimToken") in self._by_token):
                     return False
                 if most is not None and self._starts_at_most(key) >= most:
                     return None

@@ -194,7 +194,10 @@ def beside(tasks: Sequence[Callable[[], None]], width: int) -> None:
 @contextmanager
 def on_one_thread() -> Iterator[None]:
     """While this lasts, locks and event loops that a fiber makes are ours."""
-    store_threads(os.getpid())  # made before, with locks that outlive this
+    (
+        store_threads(os.getpid(), "claim"),
+        store_threads(os.getpid(), "record"),
+    )  # made before, with locks that outlive this
     names = ("Lock", "_allocate_lock")
     before = {name: getattr(threading, name) for name in names}
     with warnings.catch_warnings():

@@ -37,6 +37,7 @@ ITEMS: dict[str, dict[str, Any]] = {
     "succeeded": SUCCEEDED | {"result": {"S": '{"a":1}'}},
     "succeeded with an id": SUCCEEDED | {"resultId": {"S": "ord-7"}},
     "succeeded without its result": SUCCEEDED | {"resultOmitted": {"S": "it has 5000 bytes"}},
+    "in progress and not begun": IN_PROGRESS | {"unstarted": {"BOOL": True}},
     "failed": ENDED
     | {
         "status": {"S": "failed"},
@@ -83,6 +84,7 @@ def base(status: Status, **more: Any) -> Record:
 
 RECORDS = {
     "in progress": base(Status.IN_PROGRESS),
+    "in progress and not begun": base(Status.IN_PROGRESS, unstarted=True),
     "succeeded": base(Status.SUCCEEDED, result=StoredResult("json", '{"a":1}')),
     "succeeded with an id": base(Status.SUCCEEDED, result=StoredResult("id", "ord-7")),
     "succeeded without its result": base(Status.SUCCEEDED, result=StoredResult("omitted", "it has 5000 bytes")),
@@ -150,6 +152,7 @@ def test_an_item_without_what_every_record_has_is_not_decided_on(name: str) -> N
         {"result": {"N": "1"}},
         {"requestHash": {"NULL": True}},
         {"decided": {"S": "release"}},
+        {"unstarted": {"S": "yes"}},
         {"decided": {"L": [{"S": "release"}]}},
     ],
     ids=repr,
@@ -175,6 +178,7 @@ RECORD = st.builds(
     result=st.none() | st.builds(StoredResult, kind=st.sampled_from(["json", "id", "omitted"]), text=ANY_TEXT),
     failure=st.none() | st.builds(Failure, type=ANY_TEXT, message=ANY_TEXT, reclaimable=st.booleans()),
     origin=st.dictionaries(ANY_TEXT, ANY_TEXT, max_size=3),
+    unstarted=st.booleans(),
     decided=st.builds(
         tuple,
         st.lists(

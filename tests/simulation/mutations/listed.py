@@ -19,7 +19,7 @@ MUTATIONS = [
     _one(
         "held work taken over",
         "record.py",
-        "            if wanted.hold_lapsed and found.starts > 0:\n",
+        "            if wanted.hold_lapsed and found.starts > 0 and not found.unstarted:\n",
         "            if False:\n",
     ),
     _one(
@@ -108,13 +108,13 @@ MUTATIONS = [
     _one(
         "a cancelled call keeps its claim",
         "decorator.py",
-        "            if won:\n",
-        "            if False:\n",
+        "            await in_thread(threads, give_back)\n",
+        "",
     ),
     _one(
         "a cancelled call is not recorded",
         "decorator.py",
-        "                call.outcome = await in_thread(threads, partial(self._flow.record, self._flow.raised(claim, error)))\n",
+        "                call.outcome = await in_thread(recording, partial(self._flow.record, self._flow.raised(claim, error)))\n",
         "",
     ),
     _one(
@@ -189,8 +189,8 @@ MUTATIONS = [
     _one(
         "a twin shares what its first one's group kept back",
         "batch.py",
-        "return first is not None and not isinstance(first.outcome, NotStarted)",
-        "return first is not None",
+        "return earlier is not None and not isinstance(earlier.outcome, NotStarted)",
+        "return earlier is not None",
     ),
     _one(
         "waiting goes before other work",
@@ -213,8 +213,8 @@ MUTATIONS = [
     _one(
         "a plan starts without the reserve",
         "batch.py",
-        "            if not self._is_over():\n                return step  # a plan",
-        "            if True:\n                return step  # a plan",
+        "            if self._plans and not self._is_over():\n",
+        "            if self._plans:\n",
     ),
     Mutation(
         "two lanes for one group",

@@ -1,22 +1,18 @@
-"""What breaks in one lane: what a delivery's ending must never do to its neighbours.
-
-What is named in KNOWN_FAULTS is wrong today and an expected failure. Whoever mends one takes its name out of the list.
-"""
+"""What breaks in one lane, and work that ends oddly in any way of running: none of it touches another delivery."""
 # ruff: noqa: ARG001, ARG002, ARG005, FBT001, SLOT000
-# mypy: ignore-errors
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import time
+import threading
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from idem import Claim, Commit, Delivery, Done, Ending, MemoryStore, NotStarted, Policy, Put, Retry, keys, once
+from idem import Claim, Commit, Delivery, Done, MemoryStore, NotStarted, Policy, Put, Retry, keys, once
 from idem.errors import StoreUnavailable
 from idem.policy import Lapsed
 from idem.record import Status
@@ -24,19 +20,7 @@ from idem.results import ResultId
 from idem.testing import LambdaContext, sqs_event
 from tests.idem.clocks import TestClock
 from tests.idem.consumers import DAY, Bench
-from tests.idem.test_batch_known_faults_of_processes import ids, raise_, system
-
-KNOWN_FAULTS = {
-    "test_nothing_fails_without_a_log_line[give back fails]",
-    "test_what_breaks_in_one_lane_lets_the_works_of_the_others_end[False]",
-    "test_what_breaks_in_one_lane_lets_the_works_of_the_others_end[True]",
-}
-
-
-@pytest.fixture(autouse=True)
-def expected(request: pytest.FixtureRequest) -> None:
-    if request.node.name in KNOWN_FAULTS:
-        request.applymarker(pytest.mark.xfail(reason="a known fault", strict=False))
+from tests.idem.test_batch_hostile_processes import PATIENCE_S, ids, raise_, system
 
 
 class OddEnd(BaseException):
@@ -46,21 +30,25 @@ class OddEnd(BaseException):
 @pytest.mark.parametrize("coroutine", [False, True])
 def test_what_breaks_in_one_lane_lets_the_works_of_the_others_end(coroutine: bool) -> None:
     ended: list[str] = []
+    broken, all_started = threading.Event(), threading.Barrier(3, timeout=PATIENCE_S)
 
     class Breaks(MemoryStore):
         def complete(self, claim: Claim, *rest: Any) -> None:
             if claim.key.identity == "bxd":
+                broken.set()
                 raise OddEnd
             super().complete(claim, *rest)
 
     def work(delivery: Delivery, _claim: Claim) -> Any:
+        all_started.wait()
         if delivery.payload["id"] != "bxd":
-            time.sleep(0.2)
+            broken.wait(PATIENCE_S)
             ended.append(delivery.payload["id"])
 
     async def work_async(delivery: Delivery, _claim: Claim) -> Any:
+        await asyncio.to_thread(all_started.wait)
         if delivery.payload["id"] != "bxd":
-            await asyncio.sleep(0.2)
+            await asyncio.to_thread(broken.wait, PATIENCE_S)
             ended.append(delivery.payload["id"])
 
     with pytest.raises(OddEnd):
@@ -224,28 +212,3 @@ def test_a_consumer_in_a_running_loop_claims_nothing() -> None:
 
     asyncio.run(main())
     assert store.records == {}
-
-
-# --- many seeds: quick works with a tiny record_within, real timers ---
-
-
-@pytest.mark.parametrize("concurrency", [1, 3])
-@pytest.mark.parametrize("coroutine", [False, True])
-def test_real_timers(concurrency: int, coroutine: bool) -> None:
-    def work(delivery: Delivery, _claim: Claim) -> None:
-        time.sleep(0.0011)
-
-    async def work_async(delivery: Delivery, _claim: Claim) -> None:
-        await asyncio.sleep(0.0011)
-
-    for _ in range(60):
-        store = MemoryStore()
-        endings: list[Ending] = []
-        system(
-            store,
-            work_async if coroutine else work,
-            endings,
-            concurrency=concurrency,
-            record_within=timedelta(milliseconds=1),
-        )(sqs_event(*ids(*"abcdefgh"), group="g" if _ % 2 else None), None)
-        assert {type(one.outcome) for one in endings} == {Done}

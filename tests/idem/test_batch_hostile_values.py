@@ -1,9 +1,5 @@
-"""Values, rules, twins and endings that are odd: what a delivery's ending must never do to its neighbours.
-
-What is named in KNOWN_FAULTS is wrong today and an expected failure. Whoever mends one takes its name out of the list.
-"""
-# ruff: noqa: FBT001, SIM105
-# mypy: ignore-errors
+"""Values, errors, rules, clocks and twins that are odd: none of it touches another delivery."""
+# ruff: noqa: FBT001
 
 from __future__ import annotations
 
@@ -38,6 +34,7 @@ from idem import (
     keys,
     once,
 )
+from idem.decorator import THREADS
 from idem.policy import Kind
 from idem.record import Status
 from idem.recorder import Recorder
@@ -46,31 +43,6 @@ from idem.testing import LambdaContext, sqs_event
 from tests.idem.builders import NOW
 from tests.idem.clocks import TestClock
 from tests.idem.consumers import DAY, Bench
-
-KNOWN_FAULTS = {
-    "test_a_call_that_has_ended_is_recorded_while_many_others_wait_for_their_claims",
-    "test_a_task_of_a_coroutines_own_that_exits_ends_that_work_alone",
-    "test_a_value_that_cannot_be_read_is_not_kept_and_the_work_runs_once[list]",
-    "test_a_value_that_cannot_be_read_is_not_kept_and_the_work_runs_once[proxy]",
-    "test_a_works_start_is_when_it_started",
-    "test_an_async_mock_is_awaited",
-    "test_nobody_is_told_that_all_is_recorded_while_a_timer_has_taken_the_items_and_not_yet_sent_them",
-    "test_odd_ends_fail_alone[1-class that cannot be read]",
-    "test_odd_ends_fail_alone[3-class that cannot be read]",
-    "test_odd_ends_of_a_coroutine_fail_alone[class that cannot be read]",
-    "test_the_work_of_three_twins_runs_once_also_if_the_second_failed",
-    "test_twins_of_three_groups_share_one_run_also_if_the_first_was_kept_back[1]",
-    "test_twins_of_three_groups_share_one_run_also_if_the_first_was_kept_back[3]",
-    "test_work_sees_the_context_of_the_handler[False-2]",
-    "test_work_without_a_claim_is_never_called_whatever_the_clock_does[11]",
-}
-
-
-@pytest.fixture(autouse=True)
-def expected(request: pytest.FixtureRequest) -> None:
-    if request.node.name in KNOWN_FAULTS:
-        request.applymarker(pytest.mark.xfail(reason="a known fault", strict=False))
-
 
 PATIENCE_S = 20
 
@@ -354,15 +326,18 @@ def test_work_sees_the_context_of_the_handler(clock: TestClock, concurrency: int
 def test_a_task_of_a_coroutines_own_that_exits_ends_that_work_alone() -> None:
     endings: list[Ending] = []
     ended: list[str] = []
+    exited = asyncio.Event()
 
     async def exits() -> None:
         sys.exit("made up")
 
     async def work(delivery: Delivery, _claim: Claim) -> Any:
         if delivery.payload["id"] == "bad":
-            await asyncio.sleep(0.01)
-            await asyncio.gather(exits())
-        await asyncio.sleep(0.1)
+            try:
+                await asyncio.gather(exits())
+            finally:
+                exited.set()
+        await exited.wait()
         ended.append(delivery.payload["id"])
 
     store = MemoryStore()
@@ -376,10 +351,8 @@ def test_a_task_of_a_coroutines_own_that_exits_ends_that_work_alone() -> None:
         concurrency=3,
         observe=endings.append,
     )
-    try:
-        consumer(sqs_event(*ids("a", "bad", "b")), None)
-    except SystemExit:
-        pass
+    consumer(sqs_event(*ids("a", "bad", "b")), None)
+    assert [type(one.outcome) for one in endings] == [Done, Retry, Done]
     assert ended == ["a", "b"]
     assert store.get(Key("orders.fulfil", "a")).status is Status.SUCCEEDED  # type: ignore[union-attr]
 
@@ -402,11 +375,15 @@ def test_a_works_start_is_when_it_started(clock: TestClock) -> None:
 
 
 def test_a_call_that_has_ended_is_recorded_while_many_others_wait_for_their_claims() -> None:
-    blocked, recorded = threading.Event(), threading.Event()
+    blocked, recorded, full = threading.Event(), threading.Event(), threading.Event()
+    stalled: list[str] = []
 
     class Stalling(MemoryStore):
         def claim(self, wanted: Any) -> Any:
             if wanted.key.identity != "first":
+                stalled.append(wanted.key.identity)
+                if len(stalled) == THREADS:
+                    full.set()
                 blocked.wait(PATIENCE_S)
             return super().claim(wanted)
 
@@ -415,23 +392,22 @@ def test_a_call_that_has_ended_is_recorded_while_many_others_wait_for_their_clai
             if claim.key.identity == "first":
                 recorded.set()
 
-    go_on: list[asyncio.Event] = []
+    started, go_on = asyncio.Event(), asyncio.Event()
 
     @once(operation="invoices.send", key=keys.field("name"), store=Stalling(), policy=Policy(retention=DAY))
     async def send(name: str) -> str:
         if name == "first":
-            await go_on[0].wait()
+            started.set()
+            await go_on.wait()
         return name
 
     async def main() -> bool:
-        go_on.append(asyncio.Event())
         first = asyncio.create_task(send("first"))
-        await asyncio.sleep(0.1)
-        others = [asyncio.create_task(send(f"other-{n}")) for n in range(40)]
-        await asyncio.sleep(0.1)
-        go_on[0].set()
-        await asyncio.sleep(0.5)
-        in_time = recorded.is_set()
+        await started.wait()
+        others = [asyncio.create_task(send(f"other-{n}")) for n in range(THREADS + 1)]
+        await asyncio.to_thread(full.wait, PATIENCE_S)
+        go_on.set()
+        in_time = await asyncio.to_thread(recorded.wait, PATIENCE_S)
         blocked.set()
         await asyncio.gather(first, *others)
         return in_time
