@@ -45,7 +45,7 @@ def tell(observe: Callable[[Ending], None] | None, ending: Ending) -> None:
 def log_failure(ending: Ending) -> None:
     """Log a delivery that failed, was rejected, overtaken or unsettled, or found no table; any other ending is no news."""
     error = failure_in(ending.outcome)
-    if error is None:
+    if error is None or not _is_heard():
         return
     shown = traceback_text(error) if has_traceback(ending.outcome) else ""
     fields: dict[str, object] = {
@@ -59,7 +59,8 @@ def log_failure(ending: Ending) -> None:
 
 def log_fault(what: str, error: BaseException) -> None:
     """Log an error that changed no answer."""
-    logging.getLogger(LOGGER).warning("%s: %s\n%s", one_line(what), error_text(error), traceback_text(error))
+    if _is_heard():
+        logging.getLogger(LOGGER).warning("%s: %s\n%s", one_line(what), error_text(error), traceback_text(error))
 
 
 class CallLog:
@@ -78,7 +79,7 @@ class CallLog:
         return self
 
     def __exit__(self, _type: object, error: BaseException | None, _traceback: object) -> None:
-        if error is None or isinstance(error, (InProgress, *PROCESS_ENDS)):
+        if error is None or isinstance(error, (InProgress, *PROCESS_ENDS)) or not _is_heard():
             return
         # A call that was cancelled before its work is no failure.
         if isinstance(error, Exception) or self.claim is not None:
@@ -91,6 +92,11 @@ class CallLog:
         shown = "" if isinstance(error, NotRun) else traceback_text(error)
         fields = {"key": wanted.key, "outcome": name, "attempt": attempt or "-", **wanted.origin}
         _warn(f"call of {wanted.key.operation}", fields, error, shown)
+
+
+def _is_heard() -> bool:
+    """Whether a warning goes anywhere: a traceback is not made for nobody."""
+    return logging.getLogger(LOGGER).isEnabledFor(logging.WARNING)
 
 
 def failure_in(outcome: Outcome) -> Exception | None:

@@ -30,7 +30,7 @@ JSON = "application/json"
 REPLAYED_HEADER = "idempotent-replayed"  # Stripe's own name for it
 BODY_BYTES_MAX = 5_000_000  # Lambda takes 6 MB; a larger result is said to be omitted
 REQUEST_BYTES_MAX = (
-    1_048_576  # of a request's body, unless its source says otherwise: thirty times that in memory once it is parsed
+    1_048_576  # of a request's body, unless its source says otherwise: 6 MB of hostile JSON took 470 MB when parsed
 )
 LAMBDA_BYTES_MAX = 6 * 1_048_576  # of any event; a body that is only hashed before it is verified may have them all
 QUERY_CHARS_MAX = (

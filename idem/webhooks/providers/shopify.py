@@ -23,5 +23,5 @@ def shopify(*, by_event: bool = False) -> HeaderScheme:
         event_type=Header("x-shopify-topic", "shopify-topic"),
         scope=Header("x-shopify-shop-domain", "shopify-shop-domain"),
         object_id=Field("id", "admin_graphql_api_id", numbers=True),
-        body_bytes_max=LAMBDA_BYTES_MAX,  # Shopify documents none, and sends orders and products with all their lines
+        body_bytes_max=LAMBDA_BYTES_MAX,  # no limit of Shopify's is known to us; it sends orders and products with all their lines
     )
