@@ -305,8 +305,10 @@ class Flow:
         if isinstance(writes, TransactionRefused):
             return self.reject(wanted, writes), None
         stored, shown = results.store(commit.result, self.policy.result_bytes_max)
-        wanted = replace(wanted, expires_at=self.expires_at())
-        answer = tried(lambda: self.store.guard(wanted, stored, writes))
+        done_at_once = replace(
+            wanted, expires_at=self.expires_at()
+        )  # a rejection is claimed first, and lives for its lease
+        answer = tried(lambda: self.store.guard(done_at_once, stored, writes))
         if isinstance(answer, TransactionRefused):
             return self.reject(wanted, answer), None
         if isinstance(answer, IdemError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from idem import Commit, Consumer, Delivery, MemoryStore, Policy, Put, SqsSource, keys
 from idem.delivery import Done, Ending, NotStarted, Outcome, Rejected, Retry, Unavailable
 from idem.errors import ConfigurationError, RequestMismatch, StoredFailure, WriteRefused
-from idem.record import Key, Record, Status
+from idem.record import Answer, Key, Record, Request, Status
 from idem.testing import FaultyStore, LambdaContext, lose_answer, refuse, sqs_event
 from tests.idem.benches import Bench as StoreBench
 from tests.idem.builders import lapsed, record
@@ -170,3 +171,22 @@ def test_an_answer_lost_after_the_transaction_makes_the_redelivery_a_replay(cloc
     assert isinstance(outcome, Unavailable)
     assert planned() == [Done(7, replayed=True, attempt=1)]
     assert memory.written == [write]
+
+
+def test_the_claim_of_a_plan_that_is_rejected_for_good_lives_for_its_lease(clock: TestClock) -> None:
+    claimed: list[Record] = []
+
+    class Watched(MemoryStore):
+        def claim(self, wanted: Request) -> Answer:
+            answer = super().claim(wanted)
+            claimed.append(self.records[wanted.key])
+            return answer
+
+    store = Watched(clock, refuse=lambda _write: True)
+    policy = Policy(retention=timedelta(seconds=5), permanent=(WriteRefused,))
+    (outcome,) = Planned(clock, store, lambda _delivery: Commit([Put("orders", {"pk": {"S": "1"}})]), policy=policy)()
+    assert isinstance(outcome, Rejected)
+    (held,) = claimed
+    assert held.expires_at is not None
+    assert held.lease_until is not None
+    assert held.expires_at * 1000 >= held.lease_until
