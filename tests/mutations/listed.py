@@ -456,10 +456,17 @@ LIVING = [
         RECORD,
     ),
     _one(
+        "a plan that is rejected is claimed for the life of a success",
+        "flow.py",
+        "        done_at_once = replace(",
+        "        done_at_once = wanted = replace(",
+        PLANS,
+    ),
+    _one(
         "the record of a plan lives from its start",
         "flow.py",
-        "        wanted = replace(wanted, expires_at=self.expires_at())\n",
-        "        wanted = replace(wanted, expires_at=self.expires_at(wanted.asked_at))\n",
+        "replace(wanted, expires_at=self.expires_at())",
+        "replace(wanted, expires_at=self.expires_at(wanted.asked_at))",
         PROMISES,
     ),
 ]

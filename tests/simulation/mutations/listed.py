@@ -71,8 +71,8 @@ MUTATIONS = [
     _one(
         "a plan's life counts from its start",
         "flow.py",
-        "wanted = replace(wanted, expires_at=self.expires_at())",
-        "wanted = replace(wanted, expires_at=self.expires_at(wanted.asked_at))",
+        "replace(wanted, expires_at=self.expires_at())",
+        "replace(wanted, expires_at=self.expires_at(wanted.asked_at))",
     ),
     _one(
         "a recorded life counts from the claim",
