@@ -50,7 +50,8 @@ class Consumer:
     Commit. One request does it all. It must have no effect of its own, because it may be called for a duplicate.
     concurrency: how many deliveries of a batch are worked on at once, in threads, or as tasks if the work is a coroutine
     function; never two of one ordered group. Deliveries are claimed 25 at a time, and the next 25 when these are through.
-    Work that cancels tasks which are not its own ends the invocation; what had ended is recorded.
+    A coroutine that blocks the loop holds up the others, also what of them is to be recorded. Work that cancels tasks which are
+    not its own ends the invocation; what had ended is recorded.
     record_within: how long work that is done may stay unrecorded while others of its batch run, so that outcomes travel
     together. A process that is killed in between leaves all of them unrecorded: zero records each before the next work starts.
     check: what of the payload must be equal whenever the key is; a difference is refused. Some sources have a check of their own.

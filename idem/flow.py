@@ -305,9 +305,8 @@ class Flow:
         if isinstance(writes, TransactionRefused):
             return self.reject(wanted, writes), None
         stored, shown = results.store(commit.result, self.policy.result_bytes_max)
-        done_at_once = replace(
-            wanted, expires_at=self.expires_at()
-        )  # a rejection is claimed first, and lives for its lease
+        # A rejection is claimed first, so that it lives for its lease: it keeps the request as it is.
+        done_at_once = replace(wanted, expires_at=self.expires_at())
         answer = tried(lambda: self.store.guard(done_at_once, stored, writes))
         if isinstance(answer, TransactionRefused):
             return self.reject(wanted, answer), None

@@ -123,12 +123,17 @@ DECIDING = [
         " and found.starts > 0",
         "tests/idem/test_batch_hostile_processes.py",
     ),
-    _one(
+    Mutation(
         "what is taken to be recorded is not under way at once",
         "recorder.py",
-        "            self._under_way += 1  # before",
-        "            self._under_way += 0  # before",
-        "tests/idem/test_recorder.py",
+        [
+            ("            self._under_way += 1  # before", "            self._under_way += 0  # before"),
+            (
+                "            self._under_way -= not items\n        if items:\n",
+                "        if items:\n            self._under_way += 1\n",
+            ),
+        ],
+        "tests/idem/test_batch_hostile_values.py",
     ),
     _one(
         "a lane that breaks takes the loop from the others",
@@ -465,8 +470,8 @@ LIVING = [
     _one(
         "the record of a plan lives from its start",
         "flow.py",
-        "replace(wanted, expires_at=self.expires_at())",
-        "replace(wanted, expires_at=self.expires_at(wanted.asked_at))",
+        "done_at_once = replace(wanted, expires_at=self.expires_at())",
+        "done_at_once = replace(wanted, expires_at=self.expires_at(wanted.asked_at))",
         PROMISES,
     ),
 ]

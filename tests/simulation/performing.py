@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from typing import TYPE_CHECKING, Any
 
 from tests.simulation import catalogue as kinds
@@ -73,9 +74,10 @@ class Performer:
 
     async def _spend(self, run: Run, milliseconds: float, *, blocks: bool) -> None:
         if blocks:
-            begun = self._environment.hub.now
+            span = [self._environment.hub.now, math.inf]  # without an end where the process dies meanwhile
+            run.invocation.blocked.append(span)
             self._environment.hub.pause(milliseconds)
-            run.invocation.blocked.append([begun, self._environment.hub.now])
+            span[1] = self._environment.hub.now
         else:
             await asyncio.sleep(milliseconds / 1000)
 
