@@ -252,7 +252,7 @@ class Batch:
         one = step.waiting
         before = self._before[one.index]
         if (before is not None and self.endings[before] is None) or (
-            one.twin is not None and self.endings[one.twin] is None
+            one.twin is not None and self.endings[one.twin] is None and not self._shares_with_twin(one)
         ):
             return True
         return isinstance(step, Met) and isinstance(step.answer, Held) and self._is_patient()

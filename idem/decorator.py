@@ -6,6 +6,7 @@ import functools
 import inspect
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast
 
@@ -149,7 +150,7 @@ class Once(Generic[P, R]):
                 return answer
 
         def give_back() -> None:
-            while won:
+            with suppress(IndexError):  # another thread has done it
                 self._flow.record(self._flow.given_back(won.pop(), NotStarted("the call was cancelled")))
 
         waits = self._flow.waits(wanted)

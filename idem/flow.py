@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
 from itertools import islice
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeGuard
 
 from idem import results
 from idem.arguments import SHOWN_CHARS_MAX, check_function, check_object, told
@@ -65,6 +65,13 @@ LEVELS_SEEN = 3  # of a result: writes that were left over stand near its top
 ITEMS_SEEN = 100  # of each container in it
 WRITES = (Commit, Put, Update, Delete, Check)
 STORE_VERBS = ("claim", "claim_many", "begin", "complete", "fail", "release", "finish_many", "guard", "get")
+FUTURES = {
+    "concurrent.futures._base.Future",
+    "_asyncio.Future",
+    "_asyncio.Task",
+    "asyncio.futures.Future",
+    "asyncio.tasks.Task",
+}
 LEFT_OVER = "writes that nobody would make: return Commit([...], result) itself, with the writes in it"
 TOO_LATE = NotStarted("the invocation or its lease ends too soon to start it")
 WAIT_BASE_MS = 50  # the first pause while waiting for an attempt in flight
@@ -219,14 +226,9 @@ class Flow:
         A value that shows that nothing ran, or that writes were meant and not handed over, is a failure: recording it as done
         would lose the work. Raises nothing, whatever the value's own code does.
         """
-        try:
-            if mistake := mistake_in(value):
-                return self.raised(claim, ConfigurationError(f"the work of {self.operation} returned {mistake}"))
-            commit = value if isinstance(value, Commit) else None
-        except PROCESS_ENDS:
-            raise
-        except BaseException as error:  # noqa: BLE001 - a value that cannot even be looked at: its work is done all the same
-            value, commit = results.NotKept(f"it cannot be read ({type(error).__name__})"), None
+        if mistake := mistake_in(value):
+            return self.raised(claim, ConfigurationError(f"the work of {self.operation} returned {mistake}"))
+        commit = value if is_commit(value) else None
         writes = listed(commit) if commit else None
         if isinstance(writes, TransactionRefused):
             return self.raised(claim, writes)
@@ -335,7 +337,7 @@ class Flow:
 
     def _judged(self, error: BaseException) -> tuple[Kind, Exception]:
         """What the policy makes of an error, and the error as an outcome holds it."""
-        if not isinstance(error, Exception):
+        if not _is_exception(error):
             stopped = WorkStopped(error)
             stopped.__cause__ = error
             return self.policy.otherwise, stopped
@@ -395,9 +397,21 @@ def mistake_in(value: Any) -> str | None:
 
     Looked for some levels deep: a result is looked through, not searched.
     """
-    if isinstance(value, Commit):
-        return _mistake_inside(value.result, LEVELS_SEEN)
-    return _mistake_inside(value, LEVELS_SEEN)
+    try:
+        return _mistake_inside(value.result if is_commit(value) else value, LEVELS_SEEN)
+    except PROCESS_ENDS:
+        raise
+    except BaseException:  # noqa: BLE001 - a value that cannot be looked at shows nothing; it is not kept, and its work is done
+        return None
+
+
+def _is_exception(error: BaseException) -> TypeGuard[Exception]:
+    return issubclass(type(error), Exception)  # as `is_commit`
+
+
+def is_commit(value: Any) -> TypeGuard[Commit]:
+    """Whether work returned a Commit: told by its type alone, because a strange value may not tell its class."""
+    return issubclass(type(value), Commit)
 
 
 def _mistake_inside(value: Any, levels: int) -> str | None:
@@ -430,14 +444,14 @@ def _is_lazy(value: Any) -> bool:
 
 
 def _is_awaited_for(value: Any) -> bool:
-    """Whether this has still to run: awaitable, or a future of a thread pool, and not done.
+    """Whether this has still to run: whatever is awaitable, and a future of a thread pool, unless it is done and gave a result.
 
-    Its kind is looked up by name, because importing it takes long.
+    Kinds of futures are looked up by name, because importing them takes long.
     """
-    of_pool = any(
-        kind.__module__ == "concurrent.futures._base" and kind.__name__ == "Future" for kind in type(value).__mro__
-    )
-    return (of_pool or inspect.isawaitable(value)) and not (hasattr(value, "done") and value.done())
+    kinds = {f"{kind.__module__}.{kind.__name__}" for kind in type(value).__mro__}
+    if kinds & FUTURES:
+        return not (value.done() and not value.cancelled() and value.exception() is None)
+    return inspect.isawaitable(value)
 
 
 def note(error: BaseException, text: str) -> None:

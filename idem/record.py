@@ -77,7 +77,7 @@ class Record:
     """What the table holds for a key. `starts` counts the attempts whose work was started: `starts_max` limits it.
 
     decided: the last decisions of operators about the key, the newest last. Every later attempt carries them on.
-    unstarted: the attempt in progress has not counted its start: its work has not begun, whatever earlier attempts did.
+    unstarted: the attempt in progress has not counted its start, and every start before it has an end that is known.
     """
 
     key: Key
@@ -277,6 +277,8 @@ def decide(found: Record, wanted: Request, now_ms: int) -> Answer | TakeOver:
 
 def _successor(found: Record, wanted: Request, now_ms: int) -> TakeOver:
     successor = _claim(wanted, now_ms, attempt=found.attempt + 1, starts=found.starts, decided=found.decided)
+    if found.status is Status.IN_PROGRESS and found.starts > 0 and not found.unstarted:
+        successor = replace(successor, unstarted=False)  # the end of a start before it is not known, and stays so
     return TakeOver(found, successor)
 
 

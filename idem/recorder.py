@@ -106,8 +106,12 @@ class Recorder(Generic[T]):
 
     def close(self) -> None:
         """Record what is left, and nothing more. What kept a recording from being made is raised, once all else is recorded."""
+        failure, self._failure = self._failure, None
+        try:
+            self.catch_up()
+        except BaseException as error:  # noqa: BLE001 - raised below: what broke is tried once more, now that nothing is under way
+            failure, self._failure = failure or error, None
         with self._state:
-            failure, self._failure = self._failure, None
             self._waiting, self._kept = self._kept + self._waiting, []
         self.catch_up()
         self._record = _closed  # whoever gave it holds this recorder: the two would wait for the garbage collector

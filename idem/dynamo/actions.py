@@ -78,7 +78,11 @@ def completed(result: StoredResult, expires_at: int | None, now_ms: int) -> dict
 def failed(claim: Claim, failure: Failure, expires_at: int | None, now_ms: int) -> dict[str, Item | None]:
     """The attributes that make a record failed; None removes one. The claim says how many starts count."""
     attributes = _finished(Status.FAILED, expires_at, now_ms)
-    return attributes | {"starts": number(claim.starts), "error": failure_value(failure), "unstarted": None}
+    return (
+        attributes
+        | {"starts": number(claim.starts), "error": failure_value(failure)}
+        | ({"unstarted": None} if claim.unstarted else {})
+    )
 
 
 def _finished(status: Status, expires_at: int | None, now_ms: int) -> dict[str, Item | None]:

@@ -36,13 +36,12 @@ from typing import Any
 
 from idem.delivery import Delivery, Work
 from idem.errors import PROCESS_ENDS, ConfigurationError, IdemError, MissingKeyPart
-from idem.flow import mistake_in
+from idem.flow import is_commit, mistake_in
 from idem.functions import is_coroutine_function
 from idem.keys import KeyRule, make_key
 from idem.log import log_fault
 from idem.record import Claim
 from idem.wrappers.positions import Position, Positions
-from idem.writes import Commit
 
 OLDER = {"ignored": "older than what was applied to its object"}
 """The result of an event that was not run because of its age."""
@@ -80,7 +79,7 @@ class NewestOnly:
             if mistake_in(value):  # it is refused, so its position is not applied
                 self._give_up(object_id, claim)
                 return value
-            write = self.positions.applying(object_id, position) if isinstance(value, Commit) else None
+            write = self.positions.applying(object_id, position) if is_commit(value) else None
             if write is not None:
                 return replace(value, writes=[*value.writes, write])
             self.positions.apply(object_id, position, claim)

@@ -21,6 +21,7 @@ import pytest
 
 from idem import (
     Claim,
+    Commit,
     Consumer,
     Delivery,
     Done,
@@ -29,18 +30,20 @@ from idem import (
     MemoryStore,
     NotStarted,
     Policy,
+    Put,
     Retry,
     SqsSource,
     keys,
     once,
 )
 from idem.decorator import THREADS
+from idem.errors import ConfigurationError
 from idem.policy import Kind
 from idem.record import Status
 from idem.recorder import Recorder
 from idem.results import NotKept
 from idem.testing import LambdaContext, sqs_event
-from tests.idem.builders import NOW
+from tests.idem.builders import NOW, record
 from tests.idem.clocks import TestClock
 from tests.idem.consumers import DAY, Bench
 
@@ -123,6 +126,40 @@ def test_work_that_returns_something_that_was_used_is_done_and_runs_once(clock: 
     assert (type(first), bench.ran) == (Done, ["bad"])
 
 
+def cancelled() -> Any:
+    future = concurrent.futures.Future[int]()
+    future.cancel()
+    return future
+
+
+def failed() -> Any:
+    future = concurrent.futures.Future[int]()
+    future.set_exception(ValueError("declined"))
+    return future
+
+
+class Awaitable:
+    def __await__(self) -> Any:
+        yield
+
+
+class NotDone(Awaitable):
+    done = False
+
+
+class OddDone(Awaitable):
+    def done(self) -> bool:
+        raise RuntimeError("made up")
+
+
+@pytest.mark.parametrize("end", [cancelled, failed, Awaitable, NotDone, OddDone, concurrent.futures.Future])
+def test_what_has_not_run_or_has_failed_is_no_result(clock: TestClock, end: Callable[[], Any]) -> None:
+    bench = Bench(clock, odd(end))
+    first, *_ = bench(*ids("bad"), seconds=60)
+    assert isinstance(first, Retry)
+    assert isinstance(first.error, ConfigurationError)
+
+
 class Dead:
     pass
 
@@ -181,6 +218,34 @@ def test_odd_ends_of_a_coroutine_fail_alone(clock: TestClock, end: str) -> None:
     bench.consumer = replace(bench.consumer, work=work)
     first, _, last = bench(*ids("a", "bad", "b"), seconds=60)
     assert (type(first), type(last)) == (Done, Done)
+
+
+WRITE = Put("orders", {"pk": {"S": "1"}})
+
+
+@pytest.mark.parametrize("result", [lambda: Unbound(), lambda: {"user": Unbound()}], ids=["itself", "inside"])  # noqa: PLW0108
+@pytest.mark.parametrize("plans", [False, True])
+def test_the_writes_of_a_commit_are_made_whatever_its_result_is(
+    clock: TestClock, result: Callable[[], Any], *, plans: bool
+) -> None:
+    bench = Bench(clock, lambda _payload, _claim: Commit([WRITE], result()))
+    if plans:
+        bench.consumer = replace(bench.consumer, work=None, plan=lambda _delivery: Commit([WRITE], result()))
+    for _ in range(2):
+        (outcome,) = bench(*ids("a"), seconds=60)
+        assert isinstance(outcome, Done)
+    assert bench.memory.written == [WRITE]
+
+
+class HiddenEnd(BaseException):
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        raise RuntimeError("made up")
+
+
+def test_an_end_that_is_no_exception_and_hides_its_class_fails_alone(clock: TestClock) -> None:
+    first, bad, last = Bench(clock, odd(lambda: raise_(HiddenEnd())))(*ids("a", "bad", "b"), seconds=60)
+    assert [type(one) for one in (first, bad, last)] == [Done, Retry, Done]
 
 
 # --- rules that return odd things ---
@@ -292,6 +357,17 @@ def test_the_work_of_three_twins_runs_once_also_if_the_second_failed(clock: Test
     )
     bench.consumer(fifo(("A", "bad"), ("A", "k"), ("B", "k"), ("C", "x"), ("D", "k")), LambdaContext(clock, seconds=60))
     assert bench.ran.count("k") == 1
+
+
+def test_a_twin_of_what_is_done_does_not_wait_for_one_in_a_group_that_waits(clock: TestClock) -> None:
+    bench = Bench(clock, policy=Policy(retention=DAY, wait=timedelta(seconds=8)))
+    bench.memory.records[Key("orders.fulfil", "held")] = replace(
+        record(Status.IN_PROGRESS), key=Key("orders.fulfil", "held"), lease_until=NOW + 60_000
+    )
+    messages = fifo(("A", "k"), ("B", "held"), ("B", "k"), ("C", "k"), ("C", "z"))
+    bench.consumer(messages, LambdaContext(clock, seconds=60))
+    z = bench.endings[-1]
+    assert (type(z.outcome), z.started) == (Done, NOW)
 
 
 # --- 5. contexts ---

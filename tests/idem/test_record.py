@@ -90,6 +90,20 @@ def test_work_that_never_started_is_left_to_nobody(rules: dict[str, Any]) -> Non
     assert (answer.successor.attempt, answer.successor.starts) == (3, 0)
 
 
+def test_a_later_attempt_that_never_started_is_left_to_nobody() -> None:
+    assert isinstance(decide(lapsed(starts=1, unstarted=True), request(hold_lapsed=True), NOW), TakeOver)
+
+
+def test_a_start_whose_end_is_not_known_stays_known_as_one() -> None:
+    """A policy that takes over may become one that holds: what was taken over had started, and never ended."""
+    answer = decide(lapsed(starts=1), request(starts_max=9), NOW)
+    assert isinstance(answer, TakeOver)
+    assert not answer.successor.unstarted
+    again = decide(lapsed(starts=1, unstarted=True), request(starts_max=9), NOW)
+    assert isinstance(again, TakeOver)
+    assert again.successor.unstarted
+
+
 def test_a_lease_and_a_life_end_one_margin_later() -> None:
     wanted = request(skew_margin_ms=MARGIN_MS)
     held, old = record(lease_until=NOW), record(Status.SUCCEEDED, expires_at=NOW_S)

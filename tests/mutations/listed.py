@@ -119,21 +119,9 @@ DECIDING = [
     _one(
         "the start of an earlier attempt holds one that never started",
         "record.py",
-        " and found.starts > 0 and not found.unstarted",
-        " and found.starts > 0",
+        "if wanted.hold_lapsed and found.starts > 0 and not found.unstarted:",
+        "if wanted.hold_lapsed and found.starts > 0:",
         "tests/idem/test_batch_hostile_processes.py",
-    ),
-    Mutation(
-        "what is taken to be recorded is not under way at once",
-        "recorder.py",
-        [
-            ("            self._under_way += 1  # before", "            self._under_way += 0  # before"),
-            (
-                "            self._under_way -= not items\n        if items:\n",
-                "        if items:\n            self._under_way += 1\n",
-            ),
-        ],
-        "tests/idem/test_batch_hostile_values.py",
     ),
     _one(
         "a lane that breaks takes the loop from the others",
@@ -141,6 +129,27 @@ DECIDING = [
         "return_exceptions=True",
         "return_exceptions=False",
         "tests/idem/test_batch_hostile_lanes.py",
+    ),
+    _one(
+        "a future that was cancelled is a result",
+        "flow.py",
+        " and not value.cancelled()",
+        "",
+        "tests/idem/test_batch_hostile_values.py",
+    ),
+    _one(
+        "a twin whose work was done waits for a held one",
+        "batch.py",
+        " and not self._shares_with_twin(one)",
+        "",
+        "tests/idem/test_batch_hostile_values.py",
+    ),
+    _one(
+        "the end of an earlier start is forgotten",
+        "record.py",
+        "        successor = replace(successor, unstarted=False)",
+        "        successor = replace(successor)",
+        "tests/idem/test_record.py",
     ),
     _one(
         "a plan is told by the time alone",
@@ -776,8 +785,8 @@ ENDING = [
     _one(
         "the result of a Commit is not looked through",
         "flow.py",
-        "        return _mistake_inside(value.result, LEVELS_SEEN)\n",
-        "        return None\n",
+        "value.result if is_commit(value) else value, LEVELS_SEEN",
+        "None if is_commit(value) else value, LEVELS_SEEN",
         HOSTILE,
     ),
     _one(
@@ -797,15 +806,15 @@ ENDING = [
     _one(
         "a future of a thread pool is a result",
         "flow.py",
-        "(of_pool or inspect.isawaitable(value))",
-        "inspect.isawaitable(value)",
+        '    "concurrent.futures._base.Future",\n',
+        "",
         HOSTILE,
     ),
     _one(
         "a value that cannot be looked at breaks the batch",
         "flow.py",
-        "        except BaseException as error:  # noqa: BLE001 - a value that",
-        "        except ArithmeticError as error:  # noqa: BLE001 - a value that",
+        "    except BaseException:  # noqa: BLE001 - a value that",
+        "    except ArithmeticError:  # noqa: BLE001 - a value that",
         HOSTILE,
     ),
     _one(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tests.simulation.world import World
 
 LAST_RECEIVES, LAST_PAUSE_MS = 8, 120_000  # a probe that is received again and again takes no longer
-ONLY_BEGUN = {"update_item"}  # a start that could not be counted, and nothing else went wrong
+ONLY_BEGUN = {"begin"}  # a start that could not be counted, and nothing else went wrong
 SLACK_MS = 1  # two things of one moment have no order
 RECORDS_BEFORE_END_MS = (
     1_000  # however long outcomes may wait for each other: a throttled recording can be repeated then
@@ -96,7 +96,8 @@ class Referee:
         text = repr(request)
         for token in invocation.tokens:
             if token in text:
-                self._asked.setdefault(token, set()).add(operation)
+                begins = operation == "update_item" and "status" not in request["UpdateExpression"]
+                self._asked.setdefault(token, set()).add("begin" if begins else operation)
         if fault not in {"none", "slow", "slow answer"}:
             self._troubled.update(token for token in self._drawn if token in text)
         for token, run in list((open_runs or {}).items()):
