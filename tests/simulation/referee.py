@@ -51,6 +51,7 @@ class Referee:
         self.runs: dict[str, list[Run]] = {}
         self.successes: dict[str, list[Success]] = {}
         self.rejected: dict[str, list[float]] = {}
+        self._rejections: dict[str, list[tuple[float, str | None]]] = {}  # the same with the content that was rejected
         self.contents: dict[str, str] = {}  # request hash -> content
         self._drawn: dict[str, Invocation] = {}
         self._by_token: dict[str, Run] = {}
@@ -398,6 +399,8 @@ class Referee:
             used_up = most is not None and _number(after, "starts") >= most
             if used_up or not after["error"]["M"]["reclaimable"]["BOOL"]:
                 self.rejected.setdefault(key, []).append(self._now)
+                content = self.contents.get(_text(after, "requestHash"))
+                self._rejections.setdefault(key, []).append((self._now, content))
         if status in {"succeeded", "failed"} and run is not None and run.ended_at is not None:
             self._lives_long_enough(run, expires)
 
@@ -512,6 +515,11 @@ class Referee:
         lives = [one for one in self.successes.get(message.key, ()) if self._lived(one, invocation)]
         if any(one.content in {None, message.content} or not self.world.settings.check for one in lives):
             return
+        since = max((one.at for one in lives), default=0)
+        if rejected_too and any(
+            at > since and content == message.content for at, content in self._rejections.get(message.key, ())
+        ):
+            return  # what it is answered by is of its own content, and newer than what was done with another one
         if self.world.settings.check and self._answered_for_another(message, lives):
             self.broken(
                 Rule.MISMATCH_IS_TOLD,
