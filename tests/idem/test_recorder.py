@@ -165,3 +165,19 @@ def test_who_needs_one_ending_only_does_not_wait_for_more() -> None:
     may_end.set()
     other.join(PATIENCE_S)
     assert clock.slept == []
+
+
+def test_what_breaks_while_it_is_closed_is_tried_once_more_and_then_the_reason_is_raised(clock: TestClock) -> None:
+    recorded: list[str] = []
+    broken = [OSError("made up")]
+
+    def record(items: Sequence[Item]) -> None:
+        if broken:
+            raise broken.pop()
+        recorded.extend(item.name for item in items)
+
+    recorder: Recorder[Item] = Recorder(record, clock, WITHIN_MS)
+    recorder.put(Item("a"))
+    with pytest.raises(OSError, match="made up"):
+        recorder.close()
+    assert recorded == ["a"]

@@ -584,10 +584,10 @@ TOGETHER = [
         HOSTILE,
     ),
     _one(
-        "closing stops at what an earlier recording raised",
+        "closing stops at what a recording raises",
         "recorder.py",
-        "        failure, self._failure = self._failure, None\n",
-        "        failure = self._failure\n",
+        "            failure, self._failure = failure or error, None\n",
+        "            raise\n",
         RECORDER,
     ),
     _one(

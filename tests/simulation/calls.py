@@ -73,12 +73,16 @@ class Table:
         fault = "none" if self._world.healthy else self._world.pick(point, self._faults)
         recording = self._world.referee.sent(self._environment, invocation, operation, request, fault)
         key = _key(request)
+        last = self._last.get(fiber)
+        looks_again = (
+            operation == "get_item" and last is not None and last[0] and last[2] == key
+        )  # at what refused a recording
         self._last[fiber] = (recording, fault not in HARMLESS, key)
         if fault != "none":
             self._world.note(invocation, f"{operation} {key or ''}: FAULT {fault}")
         if fault not in HARMLESS:
             invocation.troubled.append(fault)
-        if not recording:
+        if not recording and not looks_again:
             return self._happens(point, operation, request, fault, invocation)
         span = [self._environment.hub.now, float("inf")]
         self.recordings.setdefault(fiber, []).append(span)
