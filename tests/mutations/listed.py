@@ -152,6 +152,13 @@ DECIDING = [
         "tests/idem/test_record.py",
     ),
     _one(
+        "what ends the process stops the loop under the others",
+        "lanes.py",
+        "                    return _stop(lane, ended.error)\n",
+        "                    lane.throw(ended.error)\n",
+        "tests/idem/test_lanes_process_ends.py",
+    ),
+    _one(
         "a plan is told by the time alone",
         "batch.py",
         "            if self._plans and not self._is_over():\n",

@@ -231,12 +231,6 @@ MUTATIONS = [
         "work.result()",
     ),
     _one(
-        "what ends the process stops the loop under the others",
-        "lanes.py",
-        "                    return _stop(lane, ended.error)\n",
-        "                    lane.throw(ended.error)\n",
-    ),
-    _one(
         "a stream skips a mismatch",
         "sources/streams.py",
         "        case Rejected(error=RequestMismatch()):\n            return False",
