@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 LAST_RECEIVES, LAST_PAUSE_MS = 8, 120_000  # a probe that is received again and again takes no longer
 ONLY_BEGUN = {"begin"}  # a start that could not be counted, and nothing else went wrong
 SLACK_MS = 1  # two things of one moment have no order
+TURN_MS = 10  # near the end a lane may send the outcome of another one first
 RECORDS_BEFORE_END_MS = (
     1_000  # however long outcomes may wait for each other: a throttled recording can be repeated then
 )
@@ -116,7 +117,7 @@ class Referee:
         if run.lease_ends_at is not None:
             due = min(due, max(run.lease_ends_at, run.ended_at))
         if run.invocation.ends_at is not None:
-            due = min(due, max(run.invocation.ends_at - RECORDS_BEFORE_END_MS, run.ended_at))
+            due = min(due, max(run.invocation.ends_at - RECORDS_BEFORE_END_MS, run.ended_at + TURN_MS))
         environment = run.invocation.environment
         of_its_fiber = environment.table.recordings.get(getcurrent(), ())  # of one flush, sent one after the other
         for begun, ended in sorted([*environment.frozen_spans, *run.invocation.blocked, *of_its_fiber]):
