@@ -120,7 +120,9 @@ class Referee:
             due = min(due, max(run.invocation.ends_at - RECORDS_BEFORE_END_MS, run.ended_at + TURN_MS))
         environment = run.invocation.environment
         of_its_fiber = environment.table.recordings.get(getcurrent(), ())  # of one flush, sent one after the other
-        for begun, ended in sorted([*environment.frozen_spans, *run.invocation.blocked, *of_its_fiber]):
+        # A loop that is blocked hears of an end only afterwards: its time to be recorded counts from there.
+        blocked = [(begun, ended + self.world.settings.record_within) for begun, ended in run.invocation.blocked]
+        for begun, ended in sorted([*map(tuple, environment.frozen_spans), *blocked, *map(tuple, of_its_fiber)]):
             if begun <= due + SLACK_MS:
                 due = max(due, ended)
         if self._now > due + SLACK_MS:
