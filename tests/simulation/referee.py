@@ -599,6 +599,7 @@ class Referee:
         return (
             message.number in invocation.undone
             or message.buried
+            or message.state == "dead"  # meanwhile, because it was not done in time
             or bool(self.rejected.get(message.key))
             or any(run.key == message.key and not run.done for run in invocation.runs)
         )
